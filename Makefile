@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+#
+# One file, no recursion. Every variant (compiler, sanitizer) builds in its own folder:
+# `make VARIANT=asan` leaves build/asan/. V=1 shows the commands.
+#
+# `make` builds and installs nothing. `make check` and `make stress` install what is missing first
+# (as root or with passwordless sudo; otherwise they print the one command to run).
+
+VARIANT ?=
+B := build$(if $(VARIANT),/$(VARIANT))
+CC ?= gcc
+AR ?= ar
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wcast-align -Wformat=2
+WERROR ?= $(if $(CI),-Werror)
+OPT ?= -O2
+SAN_asan := -fsanitize=address,undefined -fno-omit-frame-pointer
+SAN_tsan := -fsanitize=thread
+SAN := $(SAN_$(VARIANT))
+CPPFLAGS += -D_GNU_SOURCE -I.
+CFLAGS += -std=gnu11 $(OPT) -g -fPIC $(WARN) $(WERROR) $(SAN)
+LDFLAGS += $(SAN)
+MALLOC_IS_OPAQUE := -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
+
+# Flags of the libraries heapquake is built on; asked for only when something is built.
+pkg = $(shell pkg-config $(1) yaml-0.1 jansson libxml-2.0 2>/dev/null)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkg,--cflags))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $$(call pkg,--libs))$(PKG_LIBS)
+
+src = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+
+BEDROCK_SRC   := $(call src,allocator/bedrock)
+INJECTOR_SRC  := $(call src,injectors injectors/syscall)
+WIRE_SRC      := $(call src,stress/wire)
+WORKLOAD_SRC  := $(call src,stress/workload)
+HOST_SRC      := $(call src,stress/host)
+PRELOAD_SRC   := $(call src,stress/preload)
+CONTROL_SRC   := $(call src,stress/observe stress/check stress/report stress/control)
+# The part of injectors/ that also runs inside the target: it never allocates, prints or locks.
+TARGET_SRC    := $(sort $(wildcard injectors/decide.c injectors/contract.c injectors/syscall/filter.c \
+		 injectors/syscall/split.c))
+
+PROGRAMS := $(B)/heapquake $(B)/heapquake-host $(B)/libheapquake-preload.so \
+	    $(B)/libbedrock.so $(B)/libbedrock.a
+
+.PHONY: all
+all: $(PROGRAMS) ## build everything (the default)
+
+$(B)/heapquake: $(call obj,$(CONTROL_SRC) $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lpthread -lm -ldl
+
+$(B)/heapquake-host: $(call obj,$(HOST_SRC) $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lpthread -lm -ldl
+
+# The preloaded library is never built with a sanitizer: their runtimes must come first.
+$(B)/libheapquake-preload.so: $(patsubst %.c,$(B)/pre/%.o,$(PRELOAD_SRC) $(TARGET_SRC))
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl -lpthread
+
+$(B)/libbedrock.so: $(call obj,$(BEDROCK_SRC))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,now -o $@ $^ -lpthread
+
+$(B)/libbedrock.a: $(call obj,$(BEDROCK_SRC))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/obj/allocator/%.o: CFLAGS += -fvisibility=hidden -ftls-model=initial-exec $(MALLOC_IS_OPAQUE)
+$(B)/obj/stress/host/%.o $(B)/obj/stress/workload/%.o: CFLAGS += $(MALLOC_IS_OPAQUE)
+$(B)/obj/stress/%.o $(B)/obj/injectors/%.o: CFLAGS += $(PKG_CFLAGS)
+
+$(B)/obj/%.o: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/pre/%.o: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) -fvisibility=hidden \
+		-ftls-model=initial-exec -fno-stack-protector -MMD -MP -c -o $@ $<
+
+# ---- tests ----
+
+TEST_SRC := $(sort $(wildcard allocator/tests/test_*.c injectors/tests/test_*.c stress/tests/test_*.c))
+TESTS := $(patsubst %.c,$(B)/%,$(TEST_SRC))
+STRESSES := $(patsubst %.c,$(B)/%,$(sort $(wildcard allocator/tests/stress_*.c)))
+TEST_HELPERS := $(patsubst %.c,$(B)/%,$(sort $(wildcard stress/tests/targets/*.c)))
+NOT_IN_TESTS := %/main.o %/interpose.o
+
+$(B)/libheapquake-test.a: $(filter-out $(NOT_IN_TESTS),$(call obj,$(CONTROL_SRC) $(HOST_SRC) \
+			  $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC)))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/libbedrock-test.a: $(filter-out $(NOT_IN_TESTS),$(call obj,$(BEDROCK_SRC)))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/allocator/tests/%: allocator/tests/%.c $(B)/libbedrock-test.a
+	$(call say,TEST,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MALLOC_IS_OPAQUE) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(B)/libbedrock-test.a $(if $(findstring /test_,$<),-lcriterion) -lpthread -ldl
+
+$(B)/injectors/tests/%: injectors/tests/%.c $(B)/libheapquake-test.a
+	$(call say,TEST,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(B)/libheapquake-test.a $(PKG_LIBS) -lcriterion -lpthread -lm -ldl
+
+$(B)/stress/tests/%: stress/tests/%.c $(B)/libheapquake-test.a
+	$(call say,TEST,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(B)/libheapquake-test.a $(PKG_LIBS) -lcriterion -lpthread -lm -ldl
+
+.PHONY: tests
+tests: $(TESTS) $(STRESSES) ## build the unit tests without running them
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf build
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checkers: pure functions, observations in, findings out. They know no process and no clock. A new
+ * checker is one file with one `const struct hq_checker`, and one row in stress/check/table.c.
+ *
+ *   finding  the target broke a promise                            -> FAIL
+ *   gap      something required was not observed or did not happen -> INCONCLUSIVE
+ */
+#ifndef HQ_STRESS_CHECK_CHECK_H
+#define HQ_STRESS_CHECK_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "injectors/error.h"
+#include "stress/observe/observation.h"
+
+#define HQ_FINDINGS_MAX 32
+
+struct hq_finding {
+	char checker[24];
+	bool gap;
+	char text[360];	    /* one sentence: what broke, where */
+	char evidence[640]; /* lines of detail, "" if none */
+	uint64_t count;	    /* how often this very thing was seen; at least 1 */
+};
+
+struct hq_findings {
+	struct hq_finding list[HQ_FINDINGS_MAX];
+	size_t count;
+	size_t left_out; /* found no room */
+};
+
+/* Appends one; both return the entry so that evidence can be added, or NULL when there is no room. */
+__attribute__((format(printf, 3, 4))) struct hq_finding *
+hq_finding_add(struct hq_findings *findings, const char *checker, const char *format, ...);
+__attribute__((format(printf, 3, 4))) struct hq_finding *
+hq_gap_add(struct hq_findings *findings, const char *checker, const char *format, ...);
+
+struct hq_checker {
+	const char *name;
+	const char *promise; /* one line, as `explain` prints it */
+	const char *needs;   /* what it must have seen to be able to say PASS */
+	void (*check)(const struct hq_observations *observations, struct hq_findings *findings);
+};
+
+/* Sorted by name, NULL-terminated; each runs after every run. */
+extern const struct hq_checker *const hq_checkers[];
+
+/* ---- metrics: metric.c ---- */
+
+enum hq_unit { HQ_UNIT_COUNT, HQ_UNIT_BYTES, HQ_UNIT_NS, HQ_UNIT_PER_SECOND, HQ_UNIT_SHARE };
+
+/* One row of the metric table, as `explain metrics` prints it. */
+struct hq_metric_info {
+	const char *pattern; /* "rss.idle(T)", "latency.CALL.QUANTILE", "inject.NAME.COUNTER" */
+	enum hq_unit unit;
+	const char *source;
+	const char *help;
+	bool host_only; /* needs a built-in workload */
+};
+extern const struct hq_metric_info hq_metrics[];
+extern const size_t hq_metric_count;
+
+/*
+ * The value of a metric. 0; -ENOENT: no such metric (error suggests one); -ENODATA: exists but was
+ * not observed in this run (error says why).
+ */
+int hq_metric_get(const struct hq_observations *observations, const char *name, double *value,
+		  enum hq_unit *unit, struct hq_error *error);
+
+/* ---- the expectation language: expect.c ----
+ *
+ *   EXPECTATION = METRIC OP VALUE
+ *   OP          = '<=' | '>=' | '<' | '>' | '==' | '!='
+ *   VALUE       = number with the metric's unit
+ *               | [ number '*' ] 'clean'          the same metric in the clean runs of the pair
+ *               | [ number '*' ] METRIC           another metric of this run
+ *               and either of the last two may be followed by '+' number-with-unit
+ */
+struct hq_expectation {
+	char text[160]; /* as written */
+	char metric[64];
+	char op[3];
+	enum hq_unit unit;
+	double factor;
+	double constant;
+	bool against_clean;
+	char other[64]; /* "": none */
+};
+
+/* Parses and type-checks against the metric table. `is_host` false refuses metrics of the host. */
+int hq_expectation_parse(const char *text, bool is_host, struct hq_expectation *expectation,
+			 struct hq_error *error);
+
+/* Longest T of any rss.idle(T) or other idle metric in it, 0 if none: how long the run must settle. */
+uint64_t hq_expectation_idle_ns(const struct hq_expectation *expectation);
+
+/* The rule or injector NAME in inject.NAME.COUNTER (left or right side), "" if none. */
+const char *hq_expectation_inject_name(const struct hq_expectation *expectation, char name[64]);
+
+/*
+ * Judges the runs of a case: of each metric the median over `runs` is taken, and over `clean_runs` for
+ * `clean`. A broken expectation is a finding of checker "expect" with both values; a metric that was
+ * not observed is a gap. Counts of faults (inject.*) are judged on the smallest of the runs.
+ */
+void hq_expectation_judge(const struct hq_expectation *expectation,
+			  const struct hq_observations *const *runs, size_t run_count,
+			  const struct hq_observations *const *clean_runs, size_t clean_count,
+			  struct hq_findings *findings);
+
+/* ---- verdicts: verdict.c ---- */
+
+enum hq_verdict { /* in rising order of precedence when verdicts are joined */
+	HQ_VERDICT_PASS,
+	HQ_VERDICT_XFAIL,
+	HQ_VERDICT_SKIP,
+	HQ_VERDICT_INCONCLUSIVE,
+	HQ_VERDICT_XPASS,
+	HQ_VERDICT_FAIL,
+	HQ_VERDICT_ERROR,
+};
+
+/* What is known to go wrong for the allocator of this case. */
+struct hq_known {
+	bool present;
+	enum hq_verdict verdict; /* FAIL or INCONCLUSIVE */
+	bool sometimes;		 /* seen in some runs only: not seeing it is a PASS, not an XPASS */
+	char because[200];
+	char checker[24]; /* "": any; else the finding must come from this checker to count as known */
+};
+
+const char *hq_verdict_name(enum hq_verdict verdict); /* "PASS" ... */
+
+/* Findings against what is known. */
+enum hq_verdict hq_verdict_judge(const struct hq_findings *findings, const struct hq_known *known);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A plan: one case, resolved. A scenario file is read once (scenario.c); for each allocator and seed it
+ * becomes a plan: defaults filled in, units turned into numbers, libraries located. A plan is immutable
+ * once made and prints as a scenario that runs again (plan_print.c).
+ */
+#ifndef HQ_STRESS_CONTROL_PLAN_H
+#define HQ_STRESS_CONTROL_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "injectors/injector.h"
+#include "injectors/option.h"
+#include "injectors/rule.h"
+#include "stress/check/check.h"
+#include "stress/wire/wire.h"
+#include "stress/workload/workload.h"
+
+#define HQ_PLAN_INJECTIONS 8
+#define HQ_PLAN_EXPECTATIONS 32
+#define HQ_DEFAULT_SEED 42
+
+struct hq_injection {
+	const struct hq_injector *injector;
+	char name[32]; /* as the scenario calls it; the injector's own name by default */
+	bool required;
+	_Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
+};
+
+struct hq_plan {
+	char scenario[64]; /* file name without .yaml, or "command" */
+	char path[256];	   /* "" for a command line */
+	char question[200];
+	char tags[128]; /* "decay madvise quick" */
+
+	/* Target. */
+	bool is_host;
+	char allocator[64]; /* as asked for: a name, or a path */
+	char library[256];  /* file to preload; "" for glibc's own */
+	char **command;	    /* NULL-terminated; NULL for the host. {run} in an argument is the run's folder */
+	char **env;	    /* NULL-terminated NAME=VALUE, added to ours; NULL: none */
+	char **driver;	    /* NULL-terminated: run beside the program; its end ends the run. NULL: none */
+	char ready_file[256]; /* wait for this file before the driver starts; "" : do not wait */
+	int stop_signal;      /* sent to the program when the driver has ended; SIGTERM by default */
+
+	/* Work. */
+	const struct hq_workload *workload; /* NULL for a program */
+	_Alignas(16) unsigned char workload_options[HQ_OPTION_STRUCT_MAX];
+
+	/* What goes wrong. */
+	struct hq_rule rules[HQ_RULES_MAX];
+	size_t rule_count;
+	struct hq_injection injections[HQ_PLAN_INJECTIONS];
+	size_t injection_count;
+	enum hq_mechanism mechanism; /* AUTO until the run resolves it by probing */
+
+	/* What must hold. */
+	struct hq_expectation expectations[HQ_PLAN_EXPECTATIONS];
+	size_t expectation_count;
+	struct hq_known known;
+
+	/* How. */
+	uint64_t seed;
+	uint64_t timeout_ns;	   /* wall-clock limit of one run */
+	uint64_t hang_ns;	   /* no progress for that long is a hang */
+	uint64_t settle_ns;	   /* idle time after everything was freed: the longest any expectation asks for */
+	uint64_t sample_period_ns; /* 1 ms */
+	uint64_t memory_cap_bytes; /* RLIMIT_AS-free safety net for the target, by RLIMIT_DATA; 0: none */
+	uint32_t pairs;		   /* clean and faulted runs each, alternating; 1 faulted run if not needs_clean */
+	bool needs_clean;
+	char skip_reason[200]; /* not "": the case cannot run (allocator or program not installed) */
+};
+
+/* Frees the string lists. */
+void hq_plan_clear(struct hq_plan *plan);
+
+/* Writes the plan as a scenario file that parses back to an equal plan. 0 or -errno. */
+int hq_plan_print(const struct hq_plan *plan, FILE *stream);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Observations: everything that is known of one finished run, as plain data. Recorders write them,
+ * checkers read them; after the run nothing else is asked, neither a process nor a clock.
+ *
+ * Resident memory here is anonymous resident memory (statm resident minus shared): what an allocator
+ * can answer for. File pages and our own shared memory are left out. See facts in docs/design.md.
+ */
+#ifndef HQ_STRESS_OBSERVE_OBSERVATION_H
+#define HQ_STRESS_OBSERVE_OBSERVATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "injectors/injector.h"
+#include "injectors/rule.h"
+#include "injectors/syscall/plane.h"
+#include "stress/wire/wire.h"
+
+enum hq_outcome {
+	HQ_OUTCOME_EXITED,     /* status holds the exit status */
+	HQ_OUTCOME_SIGNALED,   /* status holds the signal */
+	HQ_OUTCOME_OOM_KILLED, /* SIGKILL, and the group's own kill counter rose */
+	HQ_OUTCOME_HUNG,       /* the watchdog killed it; see hang */
+	HQ_OUTCOME_TIMEOUT,    /* still making progress at the wall-clock limit */
+	HQ_OUTCOME_NOT_STARTED, /* never became ready; see failure */
+	HQ_OUTCOME_INTERRUPTED, /* we were asked to stop */
+};
+
+struct hq_sample {
+	uint64_t time_ns; /* since `go` */
+	uint64_t rss_bytes;
+};
+
+/* A reading at a quiet point. */
+struct hq_quiet {
+	uint64_t time_ns; /* since `go` */
+	uint64_t rss_bytes;
+	uint64_t lazyfree_bytes;
+};
+
+/* One thread of a hung target. */
+struct hq_stuck_thread {
+	pid_t tid;
+	char state;		    /* as in /proc: R S D ... */
+	char comm[16];
+	char call[32];		    /* "madvise", "user code", "unknown" */
+	double calls_per_second;    /* of that call; below 0: not counted */
+	char wchan[48];
+};
+
+#define HQ_STUCK_MAX 16
+
+struct hq_injection_result {
+	char name[32];
+	struct hq_measure measures[HQ_MEASURES_MAX];
+	size_t measure_count;
+	uint32_t required;
+};
+
+struct hq_rule_total {
+	char name[HQ_RULE_NAME_SIZE];
+	uint64_t seen, eligible, fired;
+	uint32_t required;
+};
+
+struct hq_fault_seen {
+	struct hq_fault fault;
+	uint64_t thread_key;
+	pid_t tid;
+};
+
+#define HQ_QUIET_MAX 64
+
+struct hq_observations {
+	/* How it ended. */
+	enum hq_outcome outcome;
+	int status;
+	char failure[256];
+	struct hq_stuck_thread stuck[HQ_STUCK_MAX];
+	size_t stuck_count;
+	bool driver_used;
+	int driver_status; /* exit status of the driver; -1: did not finish */
+
+	/* When, all since `go`; 0 where never reached. */
+	uint64_t worked_ns, freed_ns, end_ns;
+	uint64_t wall_ns; /* spawn to reap */
+
+	/* Resident memory. */
+	bool has_samples;
+	struct hq_sample *samples;
+	size_t sample_count;
+	uint64_t samples_missed; /* ticks at which the sampler was late by more than a period */
+	uint64_t rss_start_bytes;
+	uint64_t rss_peak_bytes; /* the larger of the samples' maximum and VmHWM less shared */
+	struct hq_quiet quiet[HQ_QUIET_MAX];
+	size_t quiet_count;
+	double sampler_core_share; /* CPU time of the sampler over wall time */
+
+	/* The kernel's counters. */
+	bool has_usage;
+	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches, migrations;
+	uint64_t user_ns, system_ns;
+
+	/* The host's workers, summed; only with a built-in workload. */
+	bool is_host;
+	uint64_t ops, mallocs, frees, reallocs, nulls, missed, requested_peak_bytes;
+	struct hq_hist *hist; /* HQ_LATENCY_COUNT of them, merged; NULL without */
+	struct hq_event *events;
+	size_t event_count;
+	uint64_t events_dropped;
+
+	/* Faults. */
+	bool armed; /* the mechanism was in place (true as well when there are no rules) */
+	struct hq_rule_total rules[HQ_RULES_MAX];
+	size_t rule_count;
+	struct hq_fault_seen *faults;
+	size_t fault_count;
+	uint64_t faults_dropped;
+	uint32_t threads_claimed, threads_unclaimed;
+	struct hq_injection_result injections[HQ_MEASURES_MAX];
+	size_t injection_count;
+};
+
+/* Frees the arrays. */
+void hq_observations_clear(struct hq_observations *observations);
+
+#endif

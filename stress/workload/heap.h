@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How workloads reach the allocator under test: every call is timed, checked and entered into the
+ * shadow of live memory. Implemented by the host (stress/host/heap*.c), one struct hq_heap a thread.
+ *
+ * Order of recording: a free is entered before the call, an allocation after it returns, so the
+ * shadow is always a subset of what is really live, and an overlap found in it is real.
+ */
+#ifndef HQ_STRESS_WORKLOAD_HEAP_H
+#define HQ_STRESS_WORKLOAD_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hq_heap;
+
+/*
+ * A stamped block. The struct itself lives in memory of the host or inside another checked block; the
+ * stamp fills all of [address, address + size) and derives from (seed, id).
+ */
+struct hq_block {
+	void *address; /* NULL: no block */
+	uint64_t size;
+	uint64_t id;
+};
+
+/*
+ * Stamped blocks. The allocating calls return false when the allocator said NULL (block->address is
+ * NULL then). hq_block_free verifies the whole stamp first. hq_block_resize verifies the common prefix
+ * against the old stamp and stamps anew; on failure the old block stays, verified. Any thread may free
+ * a block that another one made.
+ */
+bool hq_block_alloc(struct hq_heap *heap, struct hq_block *block, uint64_t size);
+bool hq_block_calloc(struct hq_heap *heap, struct hq_block *block, uint64_t size);
+bool hq_block_aligned(struct hq_heap *heap, struct hq_block *block, uint64_t alignment,
+		      uint64_t size);
+bool hq_block_resize(struct hq_heap *heap, struct hq_block *block, uint64_t size);
+void hq_block_verify(struct hq_heap *heap, const struct hq_block *block);
+void hq_block_free(struct hq_heap *heap, struct hq_block *block);
+
+/*
+ * Unstamped memory, for structures whose content the workload checks itself: alignment, overlap, errno
+ * and latency are still checked. `size` at free must be the size asked for.
+ */
+void *hq_heap_alloc(struct hq_heap *heap, uint64_t size);
+void *hq_heap_calloc(struct hq_heap *heap, uint64_t count, uint64_t size);
+void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size);
+
+/* Brackets one whole operation (a batch, a row scan): its latency, and the progress of the thread. */
+void hq_heap_op_begin(struct hq_heap *heap);
+void hq_heap_op_end(struct hq_heap *heap);
+
+/* One operation was given up because of a NULL. */
+void hq_heap_missed(struct hq_heap *heap);
+
+/* The workload's own data are wrong: becomes an event of kind DATA. */
+void hq_heap_wrong_data(struct hq_heap *heap, const void *address, uint64_t expected, uint64_t got);
+
+/*
+ * Zeroed memory of the host's own, not from the allocator under test and not subject to faults;
+ * shared mappings, so that they count neither as anonymous resident memory nor against RLIMIT_DATA.
+ * NULL on failure. Never given back before exit.
+ */
+void *hq_host_map(size_t size);
+
+/* Sleeps without a call that a rule could name. Returns early when the controller ends the run. */
+void hq_host_sleep_ns(uint64_t ns);
+
+/* True once the controller wants the run to end early; long loops ask it. */
+bool hq_host_stopping(void);
+
+/* CLOCK_MONOTONIC, and nanoseconds since the gate opened. */
+uint64_t hq_host_now_ns(void);
+uint64_t hq_host_since_gate_ns(void);
+
+#endif
