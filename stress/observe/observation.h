@@ -87,6 +87,8 @@ struct hq_observations {
 	/* When, all since `go`; 0 where never reached. */
 	uint64_t worked_ns, freed_ns, end_ns;
 	uint64_t wall_ns; /* spawn to reap */
+	/* CLOCK_MONOTONIC when the gate opened: what the times of events and faults count from. */
+	uint64_t gate_open_ns;
 
 	/* Resident memory. */
 	bool has_samples;
