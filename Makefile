@@ -25,7 +25,7 @@ LDFLAGS += $(SAN)
 MALLOC_IS_OPAQUE := -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
 
 # Flags of the libraries heapquake is built on; asked for only when something is built.
-pkg = $(shell pkg-config $(1) yaml-0.1 jansson libxml-2.0 2>/dev/null)
+pkg = $(shell pkg-config $(1) yaml-0.1 jansson libxml-2.0 zlib 2>/dev/null)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkg,--cflags))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $$(call pkg,--libs))$(PKG_LIBS)
 
@@ -90,7 +90,6 @@ $(B)/pre/%.o: %.c
 TEST_SRC := $(sort $(wildcard allocator/tests/test_*.c injectors/tests/test_*.c stress/tests/test_*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(TEST_SRC))
 STRESSES := $(patsubst %.c,$(B)/%,$(sort $(wildcard allocator/tests/stress_*.c)))
-TEST_HELPERS := $(patsubst %.c,$(B)/%,$(sort $(wildcard stress/tests/targets/*.c)))
 NOT_IN_TESTS := %/main.o %/interpose.o
 
 $(B)/libheapquake-test.a: $(filter-out $(NOT_IN_TESTS),$(call obj,$(CONTROL_SRC) $(HOST_SRC) \
@@ -120,8 +119,77 @@ $(B)/stress/tests/%: stress/tests/%.c $(B)/libheapquake-test.a
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(B)/libheapquake-test.a $(PKG_LIBS) -lcriterion -lpthread -lm -ldl
 
+# Small programs and libraries that the tests run things on: NAME.c is a program, lib_NAME.c a library,
+# static_NAME.c a program without a dynamic linker.
+TARGETS := $(patsubst stress/tests/targets/%.c,$(B)/targets/%,$(sort $(wildcard stress/tests/targets/*.c)))
+
+$(B)/targets/lib_%: stress/tests/targets/lib_%.c
+	$(call say,TARGET,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MALLOC_IS_OPAQUE) -shared -o $@ $< -ldl -lpthread
+
+$(B)/targets/static_%: stress/tests/targets/static_%.c
+	$(call say,TARGET,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fPIC -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -static -o $@ $<
+
+$(B)/targets/%: stress/tests/targets/%.c
+	$(call say,TARGET,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -o $@ $< -ldl -lpthread
+
 .PHONY: tests
-tests: $(TESTS) $(STRESSES) ## build the unit tests without running them
+tests: $(TESTS) $(STRESSES) $(TARGETS) ## build the tests without running them
+
+.PHONY: lint
+lint: ## what the house demands of every file
+	@bash ci/lint.sh
+
+setup-%:
+	@bash ci/setup.sh $*
+
+.PHONY: check
+check: setup-check ## set up, build, run every test; ends with "N passed, N failed, N skipped"
+	@$(MAKE) --no-print-directory -j$(JOBS) all tests
+	@BUILD=$(B) bash ci/check.sh
+
+.PHONY: stress
+stress: setup-stress ## set up, build, run the stress tier; ALLOCATORS="bedrock jemalloc" chooses
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(B)/heapquake run --jobs=$(JOBS) --tags=stress \
+		--allocator=$(if $(ALLOCATORS),$(subst $(space),$(comma),$(strip $(ALLOCATORS))),all) scenarios
+
+.PHONY: scenario
+scenario: all ## run one scenario: S=scenarios/... [ALLOCATORS=...] [SEED=...]
+	@test -n "$(S)" || { echo "make scenario S=scenarios/THEME/NAME.yaml"; exit 2; }
+	@$(B)/heapquake run $(if $(ALLOCATORS),--allocator=$(subst $(space),$(comma),$(strip $(ALLOCATORS)))) \
+		$(if $(SEED),--seed=$(SEED)) $(S)
+
+BENCHES := $(patsubst %.c,$(B)/%,$(sort $(wildcard injectors/tests/bench_*.c stress/tests/bench_*.c)))
+
+.PHONY: bench
+bench: all $(BENCHES) $(TARGETS) ## print measured ratios; BENCH=NAME chooses one
+	@BUILD=$(B) bash ci/bench.sh $(BENCH)
+
+.PHONY: asan
+asan: setup-check ## unit and stress programs under the address and undefined behaviour sanitizers
+	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=asan tests
+	@bash ci/sanitize.sh asan
+
+.PHONY: tsan
+tsan: setup-check ## threaded tests under the thread sanitizer
+	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan tests
+	@bash ci/sanitize.sh tsan
+
+.PHONY: valgrind
+valgrind: setup-check ## stress programs and unit tests under memcheck
+	@$(MAKE) --no-print-directory -j$(JOBS) tests
+	@BUILD=$(B) bash ci/valgrind.sh
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+comma := ,
+empty :=
+space := $(empty) $(empty)
 
 .PHONY: clean
 clean: ## remove everything that was built
@@ -129,6 +197,6 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Unit tests and threaded stress programs of a sanitizer variant: sanitize.sh asan|tsan.
+# A report is a failure whatever the program's exit status says: each goes to a file of its own, and any
+# file fails the job.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+variant=$1
+build=build/$variant
+logs=$build/reports
+rm -rf "$logs" "$logs".seen.*
+mkdir -p "$logs"
+options="log_path=$PWD/$logs/$variant:exitcode=66"
+export ASAN_OPTIONS="$options:detect_stack_use_after_return=0:allocator_may_return_null=1"
+export TSAN_OPTIONS="$options:halt_on_error=0:suppressions=$PWD/ci/tsan.supp"
+export UBSAN_OPTIONS="$options:print_stacktrace=1"
+failed=0
+
+for program in "$build"/allocator/tests/stress_*; do
+	[ -x "$program" ] || continue
+	case $program in *.d) continue ;; esac
+	echo "stress: $program"
+	timeout -k 10 300 "$program" || { echo "failed: $program (status $?)"; failed=1; }
+done
+
+case $variant in
+# Fork-heavy runners and their children confuse the thread sanitizer; its units are those with threads.
+tsan) pattern='test_(ring|hist|shadow|fork|threads).*' ;;
+*) pattern='test_.*' ;;
+esac
+mapfile -t programs < <(find "$build" -path '*/tests/*' -type f -executable -regextype posix-extended \
+	-regex ".*/$pattern" | grep -vE '/obj/|\.d$' | grep -vE "${SANITIZE_EXCLUDE:-/test_(preload|notify|contract)}" | sort)
+bash ci/units.sh --log "$logs" "${programs[@]}" || failed=1
+for report in "$logs"/*; do
+	[ -s "$report" ] || continue
+	echo "failed: report $report"
+	head -n 60 "$report"
+	failed=1
+done
+[ "$failed" = 0 ] && echo "$variant: clean"
+exit "$failed"

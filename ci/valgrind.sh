@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Stress programs and unit tests under memcheck. Criterion ends green whatever valgrind found in its
+# workers, so the judge is the log: one file a process, and any file with text is a failure. Only
+# definite leaks count, since the runner itself shows "possibly lost".
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+command -v valgrind >/dev/null || { echo "valgrind skipped: not installed"; exit 0; }
+build=${BUILD:-build}
+logs=$build/reports.valgrind
+rm -rf "$logs" "$logs".seen.*
+mkdir -p "$logs"
+wrapper="valgrind -q --trace-children=yes --leak-check=full --show-leak-kinds=definite
+	--errors-for-leak-kinds=definite --error-exitcode=9 --log-file=$logs/vg.%p.log"
+[ ! -s ci/valgrind.supp ] || wrapper="$wrapper --suppressions=$PWD/ci/valgrind.supp"
+failed=0
+
+for program in "$build"/allocator/tests/stress_*; do
+	case $program in *.d) continue ;; esac
+	echo "valgrind: $program"
+	# shellcheck disable=SC2086 # the wrapper is a command with its options
+	STRESS_SCALE=0.05 timeout -k 10 600 $wrapper "$program" || { echo "failed: $program (status $?)"; failed=1; }
+done
+
+# Those that install filters, count in the kernel or measure are no work for an emulator.
+mapfile -t programs < <(find "$build/allocator/tests" "$build/injectors/tests" "$build/stress/tests" \
+	-name 'test_*' -type f -executable | grep -v '\.d$' |
+	grep -vE "${VALGRIND_EXCLUDE:-/test_(preload|notify|contract|filter|injectors|cgroup|sampler|failures|fork|hist|stamp|shadow)}" | sort)
+WRAPPER=$wrapper UNIT_TIMEOUT=900 bash ci/units.sh --log "$logs" "${programs[@]}" || failed=1
+for report in "$logs"/*; do
+	[ -s "$report" ] || continue
+	echo "failed: report $report"
+	head -n 60 "$report"
+	failed=1
+done
+[ "$failed" = 0 ] && echo "valgrind: clean"
+exit "$failed"
