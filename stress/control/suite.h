@@ -32,7 +32,4 @@ int hq_suite_run(const struct hq_plan *plans, size_t count, const struct hq_suit
 		 struct hq_suite_run *run, struct hq_error *error);
 void hq_suite_clear(struct hq_suite_run *run);
 
-/* Runs one case in this process (the suite's worker calls it). Always fills in *result. */
-struct hq_case_context; /* progress and output, see case.c */
-
 #endif
