@@ -2,8 +2,9 @@
 /*
  * Numbers with units, as people write them. Units are compulsory: a bare "64" is refused for a size
  * or a duration, kB and MB are refused with the reason. All parsers want the whole text, return 0 or
- * -EINVAL with a sentence in *error, and leave *value alone on failure. Printers write the shortest
- * text that parses back to exactly the same value, and return `text`.
+ * -EINVAL with a sentence in *error, and leave *value alone on failure. A fraction of a larger unit
+ * is rounded to the nearest byte or nanosecond. Printers write the shortest text, without a leading
+ * "0.", that parses back to exactly the same value, and return `text`.
  */
 #ifndef HQ_INJECTORS_UNITS_H
 #define HQ_INJECTORS_UNITS_H
