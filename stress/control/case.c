@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One case from plan to result. Clean and faulted runs alternate, so that a machine that gets slower or
+ * faster meanwhile does so for both; the contracts are checked on every run, the expectations on the
+ * medians.
+ */
+#include "stress/control/case.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stress/control/folder.h"
+#include "stress/control/hurdles.h"
+#include "stress/control/repro.h"
+#include "stress/control/run.h"
+
+#define CASE_RUNS_MAX 32
+
+struct case_runs {
+	struct hq_observations *faulted[CASE_RUNS_MAX];
+	struct hq_observations *clean[CASE_RUNS_MAX];
+	size_t faulted_count;
+	size_t clean_count;
+};
+
+static volatile sig_atomic_t case_signal;
+
+static void on_signal(int number)
+{
+	case_signal = number;
+}
+
+bool hq_case_interrupted(void)
+{
+	return case_signal != 0;
+}
+
+void hq_case_handle_signals(void)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void end_with(struct hq_result *result, enum hq_verdict verdict, const char *reason)
+{
+	result->verdict = verdict;
+	snprintf(result->reason, sizeof(result->reason), "%.*s", (int)sizeof(result->reason) - 1,
+		 reason);
+}
+
+static void describe(const struct hq_plan *plan, const struct hq_case_context *context,
+		     struct hq_result *result)
+{
+	memset(result, 0, sizeof(*result));
+	strcpy(result->scenario, plan->scenario);
+	strcpy(result->path, plan->path);
+	strcpy(result->question, plan->question);
+	strcpy(result->allocator, plan->allocator);
+	result->seed = plan->seed;
+	for (char **word = plan->command; word && *word; word++) {
+		const size_t length = strlen(result->command);
+
+		snprintf(result->command + length, sizeof(result->command) - length, "%s%s",
+			 length ? " " : "", *word);
+	}
+	hq_repro_print(plan, context->settings->program, result->repro, sizeof(result->repro));
+}
+
+static int make_folder(const struct hq_plan *plan, const struct hq_case_context *context,
+		       struct hq_result *result, char *folder, size_t size)
+{
+	if (!context->suite_folder)
+		return hq_folder_temporary(folder, size);
+	const int error = hq_folder_case(context->suite_folder, plan, folder, size);
+
+	if (!error)
+		snprintf(result->folder, sizeof(result->folder), "%s", folder);
+	return error;
+}
+
+/* One run into the next slot of its kind. */
+static int run_one(struct hq_run_spec *spec, bool faulted, struct case_runs *runs,
+		   struct hq_run_facts *facts, struct hq_error *error)
+{
+	struct hq_observations *seen = calloc(1, sizeof(*seen));
+
+	if (!seen)
+		return -ENOMEM;
+	spec->faulted = faulted;
+	hq_count_own(&spec->context->progress->run, 1);
+	const int result = hq_run(spec, facts, seen, error);
+
+	if (result) {
+		free(seen);
+		return result;
+	}
+	if (faulted)
+		runs->faulted[runs->faulted_count++] = seen;
+	else
+		runs->clean[runs->clean_count++] = seen;
+	return 0;
+}
+
+/* Alternates clean and faulted runs; a run that did not finish ends the series. */
+static int run_all(struct hq_run_spec *spec, struct case_runs *runs, struct hq_run_facts *facts,
+		   struct hq_error *error)
+{
+	const struct hq_plan *plan = spec->plan;
+	const uint32_t pairs = !plan->needs_clean		  ? 1 :
+			       plan->pairs > CASE_RUNS_MAX ? CASE_RUNS_MAX :
+							     plan->pairs;
+	int result = 0;
+
+	hq_store_relaxed(&spec->context->progress->runs, plan->needs_clean ? 2 * pairs : pairs);
+	for (uint32_t i = 0; i < pairs && !result && !hq_case_interrupted(); i++) {
+		if (plan->needs_clean)
+			result = run_one(spec, false, runs, facts, error);
+		if (!result && !hq_case_interrupted())
+			result = run_one(spec, true, runs, facts, error);
+		if (runs->faulted_count &&
+		    runs->faulted[runs->faulted_count - 1]->outcome != HQ_OUTCOME_EXITED)
+			break;
+	}
+	return result;
+}
+
+static void check_run(const struct hq_observations *seen, bool clean, struct hq_findings *findings)
+{
+	const size_t before = findings->count;
+
+	for (const struct hq_checker *const *one = hq_checkers; *one; one++)
+		(*one)->check(seen, findings);
+	for (size_t i = before; clean && i < findings->count; i++) {
+		char text[sizeof(findings->list[i].text)];
+
+		snprintf(text, sizeof(text), "in a run without faults: %.320s",
+			 findings->list[i].text);
+		strcpy(findings->list[i].text, text);
+	}
+}
+
+/* The same sentence from several runs is one finding, counted. */
+static void merge_same(struct hq_findings *findings)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		size_t same = 0;
+
+		while (same < kept && strcmp(findings->list[same].text, findings->list[i].text))
+			same++;
+		if (same < kept)
+			findings->list[same].count += findings->list[i].count;
+		else
+			findings->list[kept++] = findings->list[i];
+	}
+	findings->count = kept;
+}
+
+static void judge(const struct hq_plan *plan, const struct case_runs *runs,
+		  struct hq_result *result)
+{
+	struct hq_findings *findings = &result->findings;
+	const struct hq_observations *const *faulted =
+		(const struct hq_observations *const *)runs->faulted;
+	const struct hq_observations *const *clean =
+		(const struct hq_observations *const *)runs->clean;
+
+	for (size_t i = 0; i < runs->faulted_count; i++)
+		check_run(runs->faulted[i], false, findings);
+	for (size_t i = 0; i < runs->clean_count; i++)
+		check_run(runs->clean[i], true, findings);
+	merge_same(findings);
+	for (size_t i = 0; i < plan->expectation_count; i++)
+		hq_expectation_judge(&plan->expectations[i], faulted, runs->faulted_count, clean,
+				     runs->clean_count, findings);
+	result->verdict = hq_verdict_judge(findings, &plan->known);
+	if (result->verdict == HQ_VERDICT_XFAIL)
+		snprintf(result->reason, sizeof(result->reason), "known: %s", plan->known.because);
+	if (result->verdict == HQ_VERDICT_XPASS)
+		snprintf(result->reason, sizeof(result->reason),
+			 "known to fail (%s), but nothing was found: remove its known: entry",
+			 plan->known.because);
+}
+
+static void add_metric(struct hq_result *result, const struct hq_observations *seen,
+		       const char *name)
+{
+	struct hq_result_metric *metric = &result->metrics[result->metric_count];
+	struct hq_error ignored;
+
+	if (result->metric_count == HQ_RESULT_METRICS ||
+	    hq_metric_get(seen, name, &metric->value, &metric->unit, &ignored))
+		return;
+	snprintf(metric->name, sizeof(metric->name), "%s", name);
+	result->metric_count++;
+}
+
+/* What a reader wants to see of every run, and whatever the scenario asked about. */
+static void fill_metrics(const struct hq_plan *plan, const struct hq_observations *seen,
+			 struct hq_result *result)
+{
+	static const char *const always[] = { "rss.peak",	    "rss.end",
+					      "time.work",	    "ops.count",
+					      "heap.nulls",	    "latency.malloc.p99_9",
+					      "latency.free.p99_9", "latency.op.p99_9",
+					      "faults.minor",	    "cpu.total" };
+
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		add_metric(result, seen, always[i]);
+	for (size_t i = 0; i < plan->expectation_count; i++) {
+		size_t same = 0;
+
+		while (same < result->metric_count &&
+		       strcmp(result->metrics[same].name, plan->expectations[i].metric))
+			same++;
+		if (same == result->metric_count)
+			add_metric(result, seen, plan->expectations[i].metric);
+	}
+	result->rule_count = seen->rule_count;
+	memcpy(result->rules, seen->rules, sizeof(result->rules));
+}
+
+static int write_plan(void *cookie, FILE *stream)
+{
+	return hq_plan_print(cookie, stream);
+}
+
+static int write_line(void *cookie, FILE *stream)
+{
+	return fprintf(stream, "%s\n", (const char *)cookie) < 0 ? -EIO : 0;
+}
+
+/* Files that could not be written make the case an ERROR: a lost result must not look like none. */
+static void write_files(const struct hq_plan *plan, const char *folder,
+			const struct hq_observations *seen, struct hq_result *result)
+{
+	const int folder_fd = open(folder, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	int error = folder_fd < 0 ? -errno : 0;
+
+	if (!error)
+		error = hq_folder_write(folder, "plan.yaml", write_plan, (void *)plan);
+	if (!error)
+		error = hq_folder_write(folder, "repro", write_line, result->repro);
+	if (!error)
+		error = hq_run_files_write(folder_fd, result, seen);
+	if (folder_fd >= 0)
+		close(folder_fd);
+	if (error) {
+		char reason[400];
+
+		snprintf(reason, sizeof(reason), "cannot write results to %s: %s", folder,
+			 strerror(-error));
+		end_with(result, HQ_VERDICT_ERROR, reason);
+	}
+}
+
+static void clear_runs(struct case_runs *runs)
+{
+	for (size_t i = 0; i < runs->faulted_count; i++) {
+		hq_observations_clear(runs->faulted[i]);
+		free(runs->faulted[i]);
+	}
+	for (size_t i = 0; i < runs->clean_count; i++) {
+		hq_observations_clear(runs->clean[i]);
+		free(runs->clean[i]);
+	}
+}
+
+static void conclude(const struct hq_run_spec *spec, const struct case_runs *runs,
+		     const struct hq_run_facts *facts, struct hq_result *result)
+{
+	const struct hq_observations *last = runs->faulted[runs->faulted_count - 1];
+
+	snprintf(result->version, sizeof(result->version), "%s", facts->version);
+	judge(spec->plan, runs, result);
+	fill_metrics(spec->plan, last, result);
+	if (last->outcome == HQ_OUTCOME_EXITED)
+		hq_store_relaxed(&spec->context->progress->program_status, last->status);
+	else if (last->outcome == HQ_OUTCOME_SIGNALED)
+		hq_store_relaxed(&spec->context->progress->program_status, 128 + last->status);
+	if (spec->context->suite_folder)
+		write_files(spec->plan, spec->folder, last, result);
+}
+
+/* Everything between the checks that can refuse and the cleaning up. */
+static void run_and_judge(struct hq_run_spec *spec, struct hq_result *result)
+{
+	struct case_runs runs = { .faulted_count = 0 };
+	struct hq_run_facts facts = { "", "" };
+	struct hq_error error = { "" };
+	const int failed = run_all(spec, &runs, &facts, &error);
+
+	if (failed == -EOPNOTSUPP)
+		end_with(result, HQ_VERDICT_SKIP, error.text);
+	else if (failed)
+		end_with(result, HQ_VERDICT_ERROR,
+			 error.text[0] ? error.text : strerror(-failed));
+	else if (!runs.faulted_count)
+		end_with(result, HQ_VERDICT_INCONCLUSIVE, "interrupted before the first run ended");
+	else
+		conclude(spec, &runs, &facts, result);
+	clear_runs(&runs);
+}
+
+void hq_case_run(const struct hq_plan *plan, struct hq_case_context *context,
+		 struct hq_result *result)
+{
+	struct hq_programs programs;
+	struct hq_error error = { "" };
+	char folder[200];
+	struct hq_run_spec spec = { .plan = plan, .context = context, .programs = &programs,
+				    .folder = folder };
+	const uint64_t started_ns = now_ns();
+
+	describe(plan, context, result);
+	if (plan->skip_reason[0]) {
+		end_with(result, HQ_VERDICT_SKIP, plan->skip_reason);
+	} else if (hq_programs_find(&programs, &error) ||
+		   hq_mechanism_resolve(plan, &spec.mechanism, &error)) {
+		end_with(result, HQ_VERDICT_ERROR, error.text);
+	} else if (hq_hurdles_probe(plan, &error)) {
+		end_with(result, HQ_VERDICT_SKIP, error.text);
+	} else if (make_folder(plan, context, result, folder, sizeof(folder))) {
+		end_with(result, HQ_VERDICT_ERROR, "cannot make the run's folder");
+	} else {
+		snprintf(result->mechanism, sizeof(result->mechanism), "%s",
+			 hq_mechanism_name(spec.mechanism));
+		run_and_judge(&spec, result);
+		if (!context->suite_folder)
+			hq_folder_remove(folder);
+	}
+	if (context->settings->require && result->verdict == HQ_VERDICT_SKIP) {
+		snprintf(error.text, sizeof(error.text), "required, but would be skipped: %.350s",
+			 result->reason);
+		end_with(result, HQ_VERDICT_FAIL, error.text);
+	}
+	result->wall_ns = now_ns() - started_ns;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The one line that reproduces a case. */
+#ifndef HQ_STRESS_CONTROL_REPRO_H
+#define HQ_STRESS_CONTROL_REPRO_H
+
+#include <stddef.h>
+
+#include "stress/control/plan.h"
+
+/*
+ * A command for a shell, in the caller's own terms: the scenario file (or the program), the allocator,
+ * the seed and what was added by hand. Returns `text`.
+ */
+const char *hq_repro_print(const struct hq_plan *plan, const char *program, char *text, size_t size);
+
+#endif

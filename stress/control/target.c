@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From plan to process. The preload list is ours first (its pthread_create must be found first), then
+ * the allocator, then what the caller's environment already had.
+ */
+#include "stress/control/target.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stress/control/spawn.h"
+
+int hq_programs_find(struct hq_programs *programs, struct hq_error *error)
+{
+	char self[PATH_MAX];
+	const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (length < 0)
+		return hq_error_set(error, "cannot read /proc/self/exe: %s", strerror(errno)), -errno;
+	self[length] = '\0';
+	char *slash = strrchr(self, '/');
+
+	if ((size_t)(slash - self) + sizeof("/libheapquake-preload.so") > sizeof(programs->host))
+		return hq_error_set(error, "the path of this program is too long: %s", self);
+	snprintf(programs->heapquake, sizeof(programs->heapquake), "%.255s", self);
+	*slash = '\0';
+	snprintf(programs->host, sizeof(programs->host), "%.200s/heapquake-host", self);
+	snprintf(programs->preload, sizeof(programs->preload), "%.200s/libheapquake-preload.so", self);
+	if (access(programs->host, X_OK) || access(programs->preload, R_OK)) {
+		hq_error_set(error, "%s and %s must be beside this program; run make",
+			     programs->host, programs->preload);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+/* The word with every {run} replaced by the folder; NULL without memory. */
+static char *replace_run(const char *word, const char *folder)
+{
+	static const char mark[] = "{run}";
+	size_t marks = 0;
+
+	for (const char *at = word; (at = strstr(at, mark)); at += sizeof(mark) - 1)
+		marks++;
+	char *text = malloc(strlen(word) + marks * strlen(folder) + 1), *to = text;
+
+	while (text && *word) {
+		if (!strncmp(word, mark, sizeof(mark) - 1)) {
+			to = stpcpy(to, folder);
+			word += sizeof(mark) - 1;
+		} else {
+			*to++ = *word++;
+		}
+	}
+	if (text)
+		*to = '\0';
+	return text;
+}
+
+static void free_list(char **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		free(list[i]);
+	free(list);
+}
+
+static char **copy_list(char *const *list, const char *folder)
+{
+	size_t count = 0;
+
+	while (list[count])
+		count++;
+	char **copy = calloc(count + 1, sizeof(*copy));
+
+	for (size_t i = 0; copy && i < count; i++) {
+		copy[i] = replace_run(list[i], folder);
+		if (!copy[i]) {
+			free_list(copy);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
+static char *preload_value(const struct hq_plan *plan, const struct hq_programs *programs)
+{
+	const char *present = getenv("LD_PRELOAD");
+	char *value;
+
+	if (asprintf(&value, "LD_PRELOAD=%s%s%s%s%s", programs->preload, plan->library[0] ? ":" : "",
+		     plan->library, present && *present ? ":" : "", present ? present : "") < 0)
+		return NULL;
+	return value;
+}
+
+/* The plan's own variables come last, so that a scenario can overrule even ours. */
+static int build_env(struct hq_launch *launch, const struct hq_plan *plan,
+		     const struct hq_programs *programs, const char *folder, const char *wire_path)
+{
+	char *const none[] = { NULL };
+	char **extra = copy_list(plan->env ? plan->env : (char **)none, folder);
+	char *preload = preload_value(plan, programs), *wire = NULL;
+	int result = -ENOMEM;
+	size_t count = 0;
+
+	if (asprintf(&wire, HQ_WIRE_ENV "=%s", wire_path) < 0)
+		wire = NULL;
+	while (extra && extra[count])
+		count++;
+	char **changes = calloc(count + 3, sizeof(*changes));
+
+	if (extra && preload && wire && changes) {
+		changes[0] = preload;
+		changes[1] = wire;
+		memcpy(changes + 2, extra, count * sizeof(*changes));
+		char **flat = hq_spawn_environment(changes);
+
+		launch->env = flat ? copy_list(flat, folder) : NULL;
+		free(flat);
+		result = launch->env ? 0 : -ENOMEM;
+	}
+	free_list(extra);
+	free(preload);
+	free(wire);
+	free(changes);
+	return result;
+}
+
+/* True unless the file is an ELF program without glibc's dynamic linker; scripts count as dynamic. */
+static bool is_dynamic_glibc(const char *path)
+{
+	unsigned char head[4096];
+	FILE *file = fopen(path, "re");
+	const size_t length = file ? fread(head, 1, sizeof(head), file) : 0;
+
+	if (file)
+		fclose(file);
+	if (length < sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) ||
+	    head[EI_CLASS] != ELFCLASS64)
+		return length != 0;
+	Elf64_Ehdr elf;
+
+	memcpy(&elf, head, sizeof(elf));
+	for (size_t i = 0; i < elf.e_phnum; i++) {
+		Elf64_Phdr part;
+
+		if (elf.e_phoff + (i + 1) * sizeof(part) > length)
+			break;
+		memcpy(&part, head + elf.e_phoff + i * sizeof(part), sizeof(part));
+		if (part.p_type == PT_INTERP && part.p_offset + part.p_filesz <= length)
+			return memmem(head + part.p_offset, part.p_filesz, "ld-linux", 8) != NULL;
+	}
+	return false;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Can the trap serve it? Emulators do not implement seccomp(2); static programs load no library. */
+static bool trap_serves(const char *program)
+{
+	char path[PATH_MAX];
+
+	if (!strcmp(base_name(program), "valgrind") || !strncmp(base_name(program), "qemu-", 5))
+		return false;
+	if (strchr(program, '/'))
+		return is_dynamic_glibc(program);
+	for (const char *start = getenv("PATH"); start && *start;) {
+		const size_t length = strcspn(start, ":");
+
+		snprintf(path, sizeof(path), "%.*s/%s", (int)length, start, program);
+		if (length && !access(path, X_OK))
+			return is_dynamic_glibc(path);
+		start += length + (start[length] == ':');
+	}
+	return true;
+}
+
+int hq_launch_build(struct hq_launch *launch, const struct hq_plan *plan,
+		    const struct hq_programs *programs, const char *folder, const char *wire_path)
+{
+	char *host[] = { (char *)programs->host, NULL };
+
+	memset(launch, 0, sizeof(*launch));
+	launch->preloads = plan->is_host || trap_serves(plan->command[0]);
+	launch->argv = copy_list(plan->is_host ? host : plan->command, folder);
+	if (plan->driver)
+		launch->driver = copy_list(plan->driver, folder);
+	if (!launch->argv || (plan->driver && !launch->driver))
+		return -ENOMEM;
+	return build_env(launch, plan, programs, folder, wire_path);
+}
+
+void hq_launch_clear(struct hq_launch *launch)
+{
+	free_list(launch->argv);
+	free_list(launch->env);
+	free_list(launch->driver);
+	memset(launch, 0, sizeof(*launch));
+}
+
+static bool any_rule(const struct hq_plan *plan, enum hq_action action)
+{
+	for (size_t i = 0; i < plan->rule_count; i++)
+		if (plan->rules[i].action == action)
+			return true;
+	return false;
+}
+
+static bool any_counted_rule(const struct hq_plan *plan)
+{
+	for (size_t i = 0; i < plan->rule_count; i++) {
+		const struct hq_rule *rule = &plan->rules[i];
+
+		if (rule->when_first != 1 || rule->when_last != UINT64_MAX || rule->when_step != 1 ||
+		    rule->probability != HQ_RULE_ALWAYS || rule->times != UINT64_MAX ||
+		    rule->window_start_ns || rule->window_end_ns != UINT64_MAX)
+			return true;
+	}
+	return false;
+}
+
+int hq_mechanism_resolve(const struct hq_plan *plan, enum hq_mechanism *mechanism,
+			 struct hq_error *error)
+{
+	const bool trap_fits = plan->is_host || trap_serves(plan->command[0]);
+
+	*mechanism = plan->mechanism;
+	if (!plan->rule_count)
+		*mechanism = HQ_MECHANISM_NONE;
+	else if (*mechanism == HQ_MECHANISM_AUTO)
+		*mechanism = trap_fits ? HQ_MECHANISM_TRAP : HQ_MECHANISM_NOTIFY;
+	if (*mechanism == HQ_MECHANISM_TRAP && !trap_fits)
+		return hq_error_set(error, "the trap cannot serve %s (it loads no library of ours); use --mechanism=notify",
+				    plan->command[0]);
+	if (*mechanism == HQ_MECHANISM_NOTIFY && any_rule(plan, HQ_ACTION_SHRINK))
+		return hq_error_set(error, "notification cannot shrink a call; use --mechanism=trap");
+	if (*mechanism == HQ_MECHANISM_STATIC &&
+	    (any_counted_rule(plan) || any_rule(plan, HQ_ACTION_SHRINK) ||
+	     any_rule(plan, HQ_ACTION_DELAY)))
+		return hq_error_set(error, "a static filter can only fail or lie always: no when, probability, times, window, delay or shrink; use --mechanism=trap");
+	return 0;
+}
+
+const char *hq_mechanism_name(enum hq_mechanism mechanism)
+{
+	static const char *const names[] = { "auto", "trap", "notify", "static", "none" };
+
+	return names[mechanism];
+}
