@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Evidence about a target that makes no progress: where each of its threads is. Looks for some 250
- * ms, so that a thread that spins through one call again and again is told from one that sleeps in
- * it.
- */
+/* The watchdog's evidence: what each thread of a target that makes no progress is doing. */
 #ifndef HQ_STRESS_OBSERVE_STUCK_H
 #define HQ_STRESS_OBSERVE_STUCK_H
 
-#include <stddef.h>
 #include <sys/types.h>
 
-#include "injectors/syscall/plane.h"
 #include "stress/observe/observation.h"
+#include "stress/wire/wire.h"
 
 /*
- * Fills in at most `room` threads of the living target and returns how many. `plane` (may be NULL)
- * gives calls per second where a rule counts the call.
+ * Looks at the target's threads for about a quarter of a second and fills in seen->stuck, the busiest
+ * first. Calls per second come from the plane's counts of the thread (wire may be NULL).
  */
-size_t hq_stuck_look(pid_t target, const struct hq_plane *plane, struct hq_stuck_thread *threads,
-		     size_t room);
+void hq_stuck_look(pid_t target, const struct hq_wire *wire, struct hq_observations *seen);
 
 #endif
