@@ -9,7 +9,7 @@
  *   probe     can it work here? by doing, with the reason if not
  *   prepare   in the controller, before the target exists
  *   enter     in the target's process between fork and exec: async-signal-safe calls only
- *   start     in the controller, when the gate has opened (target is its pid)
+ *   start     in the controller, when the target is ready, just before the gate opens (target: its pid)
  *   tick      in the controller, some ten times a second while the target works
  *   stop      in the controller, when the gate has closed (before the target is reaped)
  *   restore   in the controller, on every way out, also after a failed prepare; puts back what changed

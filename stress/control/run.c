@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One run from probe to restore. The way in is in run_start.c, the watch in run_watch.c; here is their
+ * order, and the one way out.
+ */
+#include "stress/control/run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stress/control/run_state.h"
+#include "stress/control/spawn.h"
+#include "stress/observe/drain.h"
+
+uint64_t hq_run_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool same_file(const char *one, const char *other)
+{
+	char a[PATH_MAX], b[PATH_MAX];
+
+	return realpath(one, a) && realpath(other, b) && !strcmp(a, b);
+}
+
+/* Is the allocator that was asked for the one whose malloc the target calls? */
+static int check_provider(const struct hq_run_state *run, struct hq_error *error)
+{
+	const struct hq_plan *plan = run->spec->plan;
+	const char *provider = run->wire->status.provider;
+
+	if (!provider[0] || !plan->library[0] || same_file(provider, plan->library))
+		return 0;
+	hq_error_set(error, "%s is not in effect: malloc comes from %s", plan->allocator, provider);
+	return -EOPNOTSUPP;
+}
+
+static void take_facts(const struct hq_run_state *run, struct hq_run_facts *facts)
+{
+	snprintf(facts->provider, sizeof(facts->provider), "%.255s", run->wire->status.provider);
+	snprintf(facts->version, sizeof(facts->version), "%.63s", run->wire->status.version);
+}
+
+/* A SIGKILL that we did not send, from a group that counted a kill, was the kernel's. */
+static void classify_kill(struct hq_run_state *run)
+{
+	struct hq_observations *seen = run->seen;
+
+	if (seen->outcome != HQ_OUTCOME_SIGNALED || seen->status != SIGKILL || run->killed)
+		return;
+	for (size_t i = 0; i < seen->injection_count; i++)
+		for (size_t j = 0; j < seen->injections[i].measure_count; j++)
+			if (!strcmp(seen->injections[i].measures[j].name, "kills") &&
+			    seen->injections[i].measures[j].value > 0)
+				seen->outcome = HQ_OUTCOME_OOM_KILLED;
+}
+
+static void end_driver(struct hq_run_state *run)
+{
+	if (run->driver) {
+		kill(-run->driver, SIGKILL);
+		waitpid(run->driver, NULL, 0);
+		run->driver = 0;
+	}
+	hq_capture_stop(run->driver_capture);
+}
+
+/* The one way out: ends, takes the last records, puts back. Safe after any step. */
+static void wind_up(struct hq_run_state *run)
+{
+	if (run->pid)
+		hq_run_kill(run, run->seen->outcome);
+	hq_run_close_gate(run);
+	end_driver(run);
+	if (run->sampler)
+		hq_sampler_stop(run->sampler, run->go_ns, run->seen);
+	hq_hurdles_measure(&run->hurdles, run->seen);
+	hq_hurdles_restore(&run->hurdles);
+	hq_spawn_sweep(run->group);
+	hq_capture_stop(run->capture);
+	if (run->notify)
+		hq_notify_stop(run->notify);
+	for (int i = 0; i < 2; i++)
+		if (run->notify_sockets[i] >= 0)
+			close(run->notify_sockets[i]);
+	if (run->wire) {
+		hq_drain(run->wire, run->seen);
+		hq_drain_finish(run->wire, run->go_ns, run->seen);
+		hq_wire_destroy(run->wire, run->wire_fd);
+	}
+	hq_launch_clear(&run->launch);
+	classify_kill(run);
+}
+
+int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts,
+	   struct hq_observations *seen, struct hq_error *error)
+{
+	struct hq_run_state run = {
+		.spec = spec,
+		.seen = seen,
+		.notify_sockets = { -1, -1 },
+		.hurdles = { .plan = spec->plan },
+	};
+	int result;
+
+	memset(seen, 0, sizeof(*seen));
+	seen->is_host = spec->plan->is_host;
+	result = hq_run_start(&run, error);
+	if (!result)
+		result = hq_run_await_ready(&run, error);
+	if (!result)
+		result = check_provider(&run, error);
+	if (!result)
+		result = hq_run_open(&run, error);
+	if (!result)
+		hq_run_watch(&run);
+	if (run.wire)
+		take_facts(&run, facts);
+	wind_up(&run);
+	if (result < 0)
+		hq_observations_clear(seen);
+	return result < 0 ? result : 0;
+}
