@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The built-in workloads, sorted by name. A new one is a file of its own and a row here.
+ */
+#include "stress/workload/table.h"
+
+#include <string.h>
+
+const struct hq_workload *const hq_workloads[] = {
+	&hq_workload_churn,
+	&hq_workload_none,
+	NULL,
+};
+
+const struct hq_workload *hq_workload_find(const char *name)
+{
+	for (size_t i = 0; hq_workloads[i] != NULL; i++) {
+		if (strcmp(hq_workloads[i]->name, name) == 0)
+			return hq_workloads[i];
+	}
+	return NULL;
+}

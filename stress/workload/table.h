@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stands in the table of workloads; each is defined in the file of its name.
+ */
+#ifndef HQ_STRESS_WORKLOAD_TABLE_H
+#define HQ_STRESS_WORKLOAD_TABLE_H
+
+#include "stress/workload/workload.h"
+
+extern const struct hq_workload hq_workload_churn;
+extern const struct hq_workload hq_workload_idle_decay;
+extern const struct hq_workload hq_workload_insert_scan;
+extern const struct hq_workload hq_workload_none;
+
+#endif
