@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The allocator under test, as a table of functions. Every call goes through this table and its
+ * members are volatile, so that the compiler cannot know that it calls calloc, and cannot remove a
+ * test of what calloc returned. Unit tests put functions with planted bugs into it.
+ */
+#ifndef HQ_STRESS_HOST_ALLOCATOR_H
+#define HQ_STRESS_HOST_ALLOCATOR_H
+
+#include <stddef.h>
+
+struct hq_allocator {
+	void *(*volatile malloc)(size_t size);
+	void *(*volatile calloc)(size_t count, size_t size);
+	void *(*volatile realloc)(void *address, size_t size);
+	void (*volatile free)(void *address);
+	/* These three are NULL when the object that provides malloc does not provide them. */
+	int (*volatile posix_memalign)(void **address, size_t alignment, size_t size);
+	void *(*volatile aligned_alloc)(size_t alignment, size_t size);
+	size_t (*volatile usable_size)(void *address);
+};
+
+/*
+ * Fills in the allocator of this process, the path of the object it comes from, and what it says of
+ * its version ("" if it says nothing).
+ */
+void hq_allocator_find(struct hq_allocator *allocator, char *provider, size_t provider_size,
+		       char *version, size_t version_size);
+
+#endif

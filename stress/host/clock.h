@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Clocks of the host: nanoseconds for times, and the time stamp counter for the length of one call.
+ * The controller measures the counter's speed once (ns_per_tick, 32.32 fixed point); 0 means that
+ * there is no usable counter, and then the clock is read instead.
+ */
+#ifndef HQ_STRESS_HOST_CLOCK_H
+#define HQ_STRESS_HOST_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t hq_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t hq_clock_ticks(uint64_t ns_per_tick)
+{
+	if (ns_per_tick == 0)
+		return hq_clock_ns();
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#else
+	return hq_clock_ns();
+#endif
+}
+
+/* Nanoseconds from `start` until `end`, 0 if a migration made the counter step back. */
+static inline uint64_t hq_clock_between(uint64_t start, uint64_t end, uint64_t ns_per_tick)
+{
+	const uint64_t ticks = end > start ? end - start : 0;
+
+#if defined(__x86_64__) || defined(__aarch64__)
+	if (ns_per_tick != 0)
+		return (uint64_t)(((unsigned __int128)ticks * ns_per_tick) >> 32);
+#endif
+	return ticks;
+}
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Timed and checked calls of the malloc family. Each call is measured alone: whatever the host does
+ * to check it happens before the first or after the second reading of the counter.
+ *
+ * What is checked here: alignment, overlap, errno, usable size, zeroes from calloc. Content is
+ * checked where it is known: in heap_block.c for stamps, in a workload for its own structures.
+ */
+#include "stress/host/heap_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "stress/host/clock.h"
+
+#define ERRNO_SENTINEL EUCLEAN /* no allocator has a reason to set it */
+#define USABLE_EVERY 64u       /* requests between two looks at the usable size */
+
+void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
+		  struct hq_shadow *shadow, struct hq_wire *wire, uint32_t index)
+{
+	*heap = (struct hq_heap){
+		.allocator = allocator,
+		.shadow = shadow,
+		.worker = &wire->workers[index],
+		.seed = wire->config.seed,
+		.ns_per_tick = wire->config.ns_per_tick,
+		.next_id = (uint64_t)index << 48,
+		.index = index,
+	};
+}
+
+void hq_heap_event(struct hq_heap *heap, struct hq_event event)
+{
+	struct hq_wire_worker *const worker = heap->worker;
+	const int64_t slot = hq_ring_reserve(&worker->ring, HQ_WIRE_EVENTS);
+
+	if (slot < 0)
+		return;
+	event.time_ns = hq_clock_ns();
+	event.op = hq_load_relaxed(&worker->ops);
+	event.worker = heap->index;
+	worker->events[slot] = event;
+	hq_ring_publish(&worker->ring);
+}
+
+static uint64_t ticks(const struct hq_heap *heap)
+{
+	return hq_clock_ticks(heap->ns_per_tick);
+}
+
+static void record(struct hq_heap *heap, enum hq_latency kind, uint64_t start, uint64_t end)
+{
+	hq_hist_record(&heap->worker->hist[kind], hq_clock_between(start, end, heap->ns_per_tick));
+}
+
+/* C asks for alignment to every type that fits; 16 is that of max_align_t on both our machines. */
+static uint64_t promised_alignment(uint64_t size)
+{
+	return size >= 16 ? 16 : size >= 8 ? 8 : 1;
+}
+
+static void check_alignment(struct hq_heap *heap, const void *address, uint64_t size,
+			    uint64_t alignment)
+{
+	if ((uintptr_t)address % alignment == 0)
+		return;
+	hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_ALIGNMENT,
+					       .address = (uintptr_t)address,
+					       .size = size,
+					       .expected = alignment,
+					       .got = (uintptr_t)address % alignment });
+}
+
+static void check_usable(struct hq_heap *heap, void *address, uint64_t size)
+{
+	if (heap->allocator->usable_size == NULL || heap->requests % USABLE_EVERY != 0)
+		return;
+	const size_t usable = heap->allocator->usable_size(address);
+
+	if (usable >= size)
+		return;
+	hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_USABLE,
+					       .address = (uintptr_t)address,
+					       .size = size,
+					       .expected = size,
+					       .got = usable });
+}
+
+static void check_zero(struct hq_heap *heap, const void *address, uint64_t size)
+{
+	struct hq_damage damage;
+
+	if (hq_stamp_is_zero(address, size, &damage))
+		return;
+	hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_NONZERO,
+					       .address = (uintptr_t)address,
+					       .size = size,
+					       .offset = damage.offset,
+					       .got = damage.got });
+}
+
+static void enter(struct hq_heap *heap, const void *address, uint64_t size)
+{
+	uint64_t shared_offset;
+
+	if (!hq_shadow_set(heap->shadow, address, size, &shared_offset))
+		hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_OVERLAP,
+						       .address = (uintptr_t)address,
+						       .size = size,
+						       .offset = shared_offset });
+	hq_count_own(&heap->worker->requested_bytes, size);
+}
+
+static void leave(struct hq_heap *heap, const void *address, uint64_t size)
+{
+	hq_shadow_clear(heap->shadow, address, size);
+	hq_count_own(&heap->worker->requested_bytes, -size);
+}
+
+static void refused(struct hq_heap *heap, uint64_t size, int failure)
+{
+	hq_count_own(&heap->worker->nulls, 1);
+	if (failure == ENOMEM)
+		return;
+	hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_ERRNO_NULL,
+					       .size = size,
+					       .expected = ENOMEM,
+					       .got = (uint64_t)failure });
+}
+
+/* Both functions for aligned memory take turns; C wants a multiple of the alignment from one of them. */
+static void *ask_aligned(const struct hq_heap *heap, const struct hq_request *request, int *failure)
+{
+	const struct hq_allocator *const allocator = heap->allocator;
+	void *address = NULL;
+
+	if (allocator->aligned_alloc != NULL && request->size % request->alignment == 0 &&
+	    heap->requests % 2 == 0) {
+		address = allocator->aligned_alloc(request->alignment, request->size);
+		*failure = errno;
+		return address;
+	}
+	*failure = allocator->posix_memalign(&address, request->alignment, request->size);
+	return *failure == 0 ? address : NULL;
+}
+
+static void *ask(const struct hq_heap *heap, const struct hq_request *request, int *failure)
+{
+	void *address;
+
+	errno = 0;
+	switch (request->kind) {
+	case HQ_REQUEST_ALIGNED:
+		return ask_aligned(heap, request, failure);
+	case HQ_REQUEST_CALLOC:
+		address = heap->allocator->calloc(request->count, request->size);
+		break;
+	default:
+		address = heap->allocator->malloc(request->size);
+	}
+	*failure = errno;
+	return address;
+}
+
+void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request)
+{
+	const uint64_t size = request->size * request->count;
+	int failure;
+
+	heap->requests++;
+	const uint64_t start = ticks(heap);
+	void *const address = ask(heap, request, &failure);
+	const uint64_t end = ticks(heap);
+
+	record(heap, HQ_LATENCY_MALLOC, start, end);
+	hq_count_own(&heap->worker->mallocs, 1);
+	if (address == NULL) {
+		refused(heap, size, failure);
+		return NULL;
+	}
+	enter(heap, address, size);
+	check_alignment(heap, address, size,
+			request->kind == HQ_REQUEST_ALIGNED ? request->alignment :
+							      promised_alignment(size));
+	check_usable(heap, address, size);
+	if (request->kind == HQ_REQUEST_CALLOC)
+		check_zero(heap, address, size);
+	return address;
+}
+
+void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uint64_t size)
+{
+	if (address != NULL)
+		leave(heap, address, old_size);
+	heap->requests++;
+	errno = 0;
+	const uint64_t start = ticks(heap);
+	void *const moved = heap->allocator->realloc(address, size);
+	const uint64_t end = ticks(heap);
+	const int failure = errno;
+
+	record(heap, HQ_LATENCY_REALLOC, start, end);
+	hq_count_own(&heap->worker->reallocs, 1);
+	if (moved == NULL) {
+		refused(heap, size, failure);
+		if (address != NULL)
+			enter(heap, address, old_size);
+		return NULL;
+	}
+	enter(heap, moved, size);
+	check_alignment(heap, moved, size, promised_alignment(size));
+	check_usable(heap, moved, size);
+	return moved;
+}
+
+void *hq_heap_alloc(struct hq_heap *heap, uint64_t size)
+{
+	return hq_heap_request(heap, &(struct hq_request){ .kind = HQ_REQUEST_MALLOC,
+							   .count = 1,
+							   .size = size });
+}
+
+void *hq_heap_calloc(struct hq_heap *heap, uint64_t count, uint64_t size)
+{
+	return hq_heap_request(heap, &(struct hq_request){ .kind = HQ_REQUEST_CALLOC,
+							   .count = count,
+							   .size = size });
+}
+
+void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size)
+{
+	if (address == NULL)
+		return;
+	leave(heap, address, size);
+	errno = ERRNO_SENTINEL;
+	const uint64_t start = ticks(heap);
+
+	heap->allocator->free(address);
+	const uint64_t end = ticks(heap);
+	const int after = errno;
+
+	record(heap, HQ_LATENCY_FREE, start, end);
+	hq_count_own(&heap->worker->frees, 1);
+	if (after != ERRNO_SENTINEL)
+		hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_ERRNO_FREE,
+						       .address = (uintptr_t)address,
+						       .size = size,
+						       .expected = ERRNO_SENTINEL,
+						       .got = (uint64_t)after });
+}
+
+void hq_heap_op_begin(struct hq_heap *heap)
+{
+	heap->op_start = ticks(heap);
+}
+
+void hq_heap_op_end(struct hq_heap *heap)
+{
+	record(heap, HQ_LATENCY_OP, heap->op_start, ticks(heap));
+	hq_count_own(&heap->worker->ops, 1);
+}
+
+void hq_heap_missed(struct hq_heap *heap)
+{
+	hq_count_own(&heap->worker->faults_missed, 1);
+}
+
+void hq_heap_wrong_data(struct hq_heap *heap, const void *address, uint64_t expected, uint64_t got)
+{
+	hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_DATA,
+					       .address = (uintptr_t)address,
+					       .expected = expected,
+					       .got = got });
+}

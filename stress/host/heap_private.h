@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread's way to the allocator: struct hq_heap from the inside, shared by heap.c (timed and
+ * checked calls) and heap_block.c (stamped blocks).
+ */
+#ifndef HQ_STRESS_HOST_HEAP_PRIVATE_H
+#define HQ_STRESS_HOST_HEAP_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stress/host/allocator.h"
+#include "stress/host/shadow.h"
+#include "stress/host/stamp.h"
+#include "stress/wire/wire.h"
+#include "stress/workload/heap.h"
+
+struct hq_heap {
+	const struct hq_allocator *allocator;
+	struct hq_shadow *shadow;
+	struct hq_wire_worker *worker; /* this thread alone writes it */
+	uint64_t seed;
+	uint64_t ns_per_tick;
+	uint64_t next_id;  /* of a stamped block; the index is in its upper bits */
+	uint64_t requests; /* allocations asked for */
+	uint64_t op_start;
+	uint32_t index; /* of the worker */
+	uint32_t reserved;
+	/* Keeps the counters of neighbouring threads out of each other's cache lines. */
+	uint64_t padding[7];
+};
+
+void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
+		  struct hq_shadow *shadow, struct hq_wire *wire, uint32_t index);
+
+enum hq_request_kind { HQ_REQUEST_MALLOC, HQ_REQUEST_CALLOC, HQ_REQUEST_ALIGNED };
+
+struct hq_request {
+	enum hq_request_kind kind;
+	uint64_t alignment; /* for ALIGNED */
+	uint64_t count;	    /* for CALLOC */
+	uint64_t size;
+};
+
+/* One timed, counted and checked call; the block is in the shadow when it returns. */
+void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request);
+
+/*
+ * realloc. NULL: it failed and the old block is still there, and in the shadow. Says nothing about
+ * content; that is for the caller.
+ */
+void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uint64_t size);
+
+/* A broken promise goes into the worker's ring, or counts as dropped. */
+void hq_heap_event(struct hq_heap *heap, struct hq_event event);
+
+#endif
