@@ -68,7 +68,7 @@ $(B)/libbedrock.so: $(call obj,$(BEDROCK_SRC))
 
 $(B)/libbedrock.a: $(call obj,$(BEDROCK_SRC))
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(B)/obj/allocator/%.o: CFLAGS += -fvisibility=hidden -ftls-model=initial-exec $(MALLOC_IS_OPAQUE)
 $(B)/obj/stress/host/%.o $(B)/obj/stress/workload/%.o: CFLAGS += $(MALLOC_IS_OPAQUE)
@@ -95,11 +95,11 @@ NOT_IN_TESTS := %/main.o %/interpose.o
 $(B)/libheapquake-test.a: $(filter-out $(NOT_IN_TESTS),$(call obj,$(CONTROL_SRC) $(HOST_SRC) \
 			  $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC)))
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(B)/libbedrock-test.a: $(filter-out $(NOT_IN_TESTS),$(call obj,$(BEDROCK_SRC)))
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(B)/allocator/tests/%: allocator/tests/%.c $(B)/libbedrock-test.a
 	$(call say,TEST,$@)
