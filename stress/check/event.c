@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events of one kind become one finding: the sentence, how often, and the first few with the fault
+ * that was made just before. Ten thousand damaged blocks are one bug, not ten thousand.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "injectors/units.h"
+#include "stress/check/evidence.h"
+#include "stress/check/value.h"
+
+#define EVENTS_SHOWN 3
+
+/* An older fault is more likely to mislead than to explain. */
+#define FAULT_WITHIN_NS HQ_S
+
+static void add_fault_before(const struct hq_observations *observations,
+			     const struct hq_event *event, struct hq_finding *finding)
+{
+	const struct hq_fault_seen *seen =
+		hq_fault_before(observations, event->time_ns, FAULT_WITHIN_NS);
+	char text[HQ_FAULT_TEXT], earlier[HQ_UNITS_TEXT];
+
+	if (!seen)
+		return;
+	hq_value_print(earlier, sizeof(earlier), HQ_UNIT_NS,
+		       (double)(event->time_ns - seen->fault.time_ns));
+	hq_evidence_line(finding, "  injected %s earlier, %s", earlier,
+			 hq_fault_print(observations, seen, text));
+}
+
+static void add_event(const struct hq_observations *observations,
+		      const struct hq_event_words *words, const struct hq_event *event,
+		      struct hq_finding *finding)
+{
+	char detail[240], since[HQ_UNITS_TEXT];
+
+	words->describe(event, detail, sizeof(detail));
+	hq_since_gate(observations, event->time_ns, since);
+	if (hq_evidence_line(finding, "worker %" PRIu32 ", operation %" PRIu64 "%s%s: %s",
+			     event->worker, event->op, since[0] ? ", " : "", since, detail))
+		add_fault_before(observations, event, finding);
+}
+
+/* Rings are read one thread after the other: the first in the list need not be the first in time.
+ */
+static const struct hq_event *next_event(const struct hq_observations *observations,
+					 enum hq_event_kind kind, const struct hq_event *after)
+{
+	const struct hq_event *best = NULL;
+
+	for (size_t i = 0; i < observations->event_count; i++) {
+		const struct hq_event *event = &observations->events[i];
+
+		if (event->kind != kind)
+			continue;
+		/* Among equal times the order of the list decides. */
+		if (after && (event->time_ns < after->time_ns ||
+			      (event->time_ns == after->time_ns && event <= after)))
+			continue;
+		if (!best || event->time_ns < best->time_ns)
+			best = event;
+	}
+	return best;
+}
+
+static uint64_t count_events(const struct hq_observations *observations, enum hq_event_kind kind)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < observations->event_count; i++)
+		count += observations->events[i].kind == kind;
+	return count;
+}
+
+void hq_check_events(const struct hq_observations *observations, const struct hq_event_words *words,
+		     struct hq_findings *findings)
+{
+	const struct hq_event *event = next_event(observations, words->kind, NULL);
+
+	if (!event)
+		return;
+	const uint64_t count = count_events(observations, words->kind);
+	struct hq_finding *finding = hq_finding_add(
+		findings, words->checker,
+		"%s (seen %" PRIu64 " time%s, first by worker %" PRIu32 " in operation %" PRIu64
+		")",
+		words->sentence, count, count == 1 ? "" : "s", event->worker, event->op);
+
+	if (!finding)
+		return;
+	finding->count = count;
+	for (int shown = 0; event && shown < EVENTS_SHOWN; shown++) {
+		add_event(observations, words, event, finding);
+		event = next_event(observations, words->kind, event);
+	}
+}
+
+void hq_describe_damage(const struct hq_event *event, char *text, size_t size)
+{
+	snprintf(text, size,
+		 "block 0x%" PRIx64 " of %" PRIu64 " bytes, offset %" PRIu64 ": expected 0x%" PRIx64
+		 ", got 0x%" PRIx64,
+		 event->address, event->size, event->offset, event->expected, event->got);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The workload got something done. Giving up operations because of a NULL is allowed; giving up
+ * every one leaves nothing that the other checkers could have looked at. A workload that asks for
+ * no memory on purpose is no gap.
+ */
+#include <inttypes.h>
+
+#include "stress/check/table.h"
+
+static void check(const struct hq_observations *observations, struct hq_findings *findings)
+{
+	const bool ended = observations->outcome == HQ_OUTCOME_EXITED && observations->status == 0;
+	const bool tried = observations->missed > 0 || observations->nulls > 0;
+
+	if (!observations->is_host || !ended || observations->ops > 0 || !tried)
+		return;
+	hq_gap_add(findings, "progress",
+		   "the workload completed no operation: %" PRIu64 " given up, %" PRIu64
+		   " allocations answered NULL",
+		   observations->missed, observations->nulls);
+}
+
+const struct hq_checker hq_check_progress = {
+	.name = "progress",
+	.promise = "the workload completes operations",
+	.needs = "a built-in workload",
+	.check = check,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The recorders saw everything that the other checkers rely on. An incomplete record is a gap:
+ *
+ *   events      any dropped one: it might have been of another kind than those that were kept
+ *   samples     none at all, or more than half of the ticks missed; single late ticks are normal on
+ * a busy machine, and the peak does not depend on them (the kernel keeps it, too) histograms absent
+ * for a workload that made calls
+ *
+ * Dropped fault records are no gap: what fired is counted apart from the records and stays exact;
+ * only the evidence is shorter then.
+ */
+#include <inttypes.h>
+
+#include "injectors/units.h"
+#include "stress/check/table.h"
+
+static const char name[] = "recorded";
+
+/* A target that lives for less may end between two samples, and nobody is to blame. */
+#define SHORT_RUN_NS (50 * HQ_MS)
+
+static void check_samples(const struct hq_observations *observations, struct hq_findings *findings)
+{
+	const uint64_t taken = observations->sample_count;
+	const uint64_t missed = observations->samples_missed;
+
+	if (!observations->has_samples || taken == 0) {
+		if (observations->wall_ns >= SHORT_RUN_NS)
+			hq_gap_add(findings, name, "resident memory was not sampled");
+	} else if (missed > taken) {
+		hq_gap_add(findings, name,
+			   "resident memory was sampled too rarely: %" PRIu64 " of %" PRIu64
+			   " samples missed",
+			   missed, missed + taken);
+	}
+}
+
+static void check_host(const struct hq_observations *observations, struct hq_findings *findings)
+{
+	if (observations->events_dropped > 0)
+		hq_gap_add(findings, name,
+			   "%" PRIu64
+			   " events of the host found no room: promises may have been broken "
+			   "that nobody was told of",
+			   observations->events_dropped);
+	if (observations->is_host && !observations->hist && observations->mallocs > 0)
+		hq_gap_add(findings, name, "latency was not recorded");
+}
+
+static void check(const struct hq_observations *observations, struct hq_findings *findings)
+{
+	/* Nothing was there to be recorded, and "survived" says so. */
+	if (observations->outcome == HQ_OUTCOME_NOT_STARTED ||
+	    observations->outcome == HQ_OUTCOME_INTERRUPTED)
+		return;
+	check_samples(observations, findings);
+	check_host(observations, findings);
+}
+
+const struct hq_checker hq_check_recorded = {
+	.name = name,
+	.promise = "the recorders missed nothing that a verdict needs",
+	.needs = "samples of resident memory; for a built-in workload every event",
+	.check = check,
+};

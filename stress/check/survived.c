@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The target reached its end: no crash, no abort, no hang, no kill, and an exit status of 0. How it
+ * failed to is a result, with what is known of the place.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "stress/check/evidence.h"
+#include "stress/check/table.h"
+#include "stress/check/value.h"
+
+static const char name[] = "survived";
+
+/* The last fault before the end is where to look first; it is evidence, not proof. */
+static void add_last_fault(const struct hq_observations *observations, struct hq_finding *finding)
+{
+	const struct hq_fault_seen *seen = hq_fault_before(observations, UINT64_MAX, UINT64_MAX);
+	char text[HQ_FAULT_TEXT], since[HQ_UNITS_TEXT];
+
+	if (!seen)
+		return;
+	hq_since_gate(observations, seen->fault.time_ns, since);
+	hq_evidence_line(finding, "injected last%s%s, in thread %d: %s", since[0] ? ", " : "",
+			 since, (int)seen->tid, hq_fault_print(observations, seen, text));
+}
+
+static struct hq_finding *add_exit(const struct hq_observations *observations,
+				   struct hq_findings *findings)
+{
+	if (observations->status == 0)
+		return NULL;
+	return hq_finding_add(findings, name, "the target exited with status %d",
+			      observations->status);
+}
+
+static struct hq_finding *add_signal(const struct hq_observations *observations,
+				     struct hq_findings *findings)
+{
+	const char *abbreviation = sigabbrev_np(observations->status);
+	const char *description = sigdescr_np(observations->status);
+	char after[HQ_UNITS_TEXT];
+
+	hq_value_print(after, sizeof(after), HQ_UNIT_NS, (double)observations->wall_ns);
+	if (!abbreviation)
+		return hq_finding_add(findings, name, "the target was killed by signal %d after %s",
+				      observations->status, after);
+	return hq_finding_add(findings, name, "the target was killed by SIG%s (%s) after %s",
+			      abbreviation, description ? description : "", after);
+}
+
+static void add_stuck(const struct hq_stuck_thread *thread, struct hq_finding *finding)
+{
+	char rate[HQ_UNITS_TEXT + 16] = "";
+	char wchan[sizeof(thread->wchan) + 16] = "";
+	char number[HQ_UNITS_TEXT];
+
+	if (thread->calls_per_second >= 0)
+		snprintf(rate, sizeof(rate), ", %s",
+			 hq_value_print(number, sizeof(number), HQ_UNIT_COUNT,
+					thread->calls_per_second));
+	if (rate[0])
+		strcat(rate, " calls/s");
+	if (thread->wchan[0] && strcmp(thread->wchan, "0"))
+		snprintf(wchan, sizeof(wchan), ", waits in %.48s", thread->wchan);
+	hq_evidence_line(finding, "tid %d (%.16s) %c in %.32s%s%s", (int)thread->tid, thread->comm,
+			 thread->state ? thread->state : '?', thread->call, rate, wchan);
+}
+
+static struct hq_finding *add_hang(const struct hq_observations *observations,
+				   struct hq_findings *findings)
+{
+	char after[HQ_UNITS_TEXT];
+
+	hq_value_print(after, sizeof(after), HQ_UNIT_NS, (double)observations->wall_ns);
+	struct hq_finding *finding = hq_finding_add(
+		findings, name, "the target hung and was killed after %s; %zu thread%s seen stuck",
+		after, observations->stuck_count, observations->stuck_count == 1 ? "" : "s");
+
+	for (size_t i = 0; i < observations->stuck_count && i < HQ_STUCK_MAX; i++)
+		add_stuck(&observations->stuck[i], finding);
+	return finding;
+}
+
+static struct hq_finding *add_end(const struct hq_observations *observations,
+				  struct hq_findings *findings)
+{
+	char after[HQ_UNITS_TEXT];
+
+	switch (observations->outcome) {
+	case HQ_OUTCOME_EXITED:
+		return add_exit(observations, findings);
+	case HQ_OUTCOME_SIGNALED:
+		return add_signal(observations, findings);
+	case HQ_OUTCOME_OOM_KILLED:
+		return hq_finding_add(findings, name,
+				      "the kernel's out-of-memory killer killed the target");
+	case HQ_OUTCOME_HUNG:
+		return add_hang(observations, findings);
+	case HQ_OUTCOME_TIMEOUT:
+		hq_value_print(after, sizeof(after), HQ_UNIT_NS, (double)observations->wall_ns);
+		return hq_finding_add(findings, name,
+				      "the target was still working at the time limit, after %s",
+				      after);
+	case HQ_OUTCOME_NOT_STARTED:
+		return hq_finding_add(findings, name, "the target did not start%s%s",
+				      observations->failure[0] ? ": " : "", observations->failure);
+	case HQ_OUTCOME_INTERRUPTED:
+		return hq_gap_add(findings, name, "the run was interrupted before its end");
+	}
+	return NULL;
+}
+
+static void check_driver(const struct hq_observations *observations, struct hq_findings *findings)
+{
+	if (!observations->driver_used || observations->driver_status == 0)
+		return;
+	/* We ended the driver ourselves then; what it left undone is part of that end. */
+	if (observations->driver_status < 0 && observations->outcome == HQ_OUTCOME_INTERRUPTED)
+		return;
+	if (observations->driver_status < 0)
+		hq_finding_add(findings, name, "the driver did not finish");
+	else
+		hq_finding_add(findings, name, "the driver exited with status %d",
+			       observations->driver_status);
+}
+
+static void check(const struct hq_observations *observations, struct hq_findings *findings)
+{
+	struct hq_finding *finding = add_end(observations, findings);
+
+	if (finding && !finding->gap) {
+		if (observations->failure[0] && observations->outcome != HQ_OUTCOME_NOT_STARTED)
+			hq_evidence_line(finding, "%s", observations->failure);
+		add_last_fault(observations, finding);
+	}
+	check_driver(observations, findings);
+}
+
+const struct hq_checker hq_check_survived = {
+	.name = name,
+	.promise = "the target ends by itself: no crash, abort, hang or kill, and exit status 0",
+	.needs = "a run that was not interrupted",
+	.check = check,
+};

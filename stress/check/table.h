@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checkers by name, for the table alone. A new checker adds its line here and its row in
+ * table.c.
+ */
+#ifndef HQ_STRESS_CHECK_TABLE_H
+#define HQ_STRESS_CHECK_TABLE_H
+
+#include "stress/check/check.h"
+
+extern const struct hq_checker hq_check_alignment;
+extern const struct hq_checker hq_check_calloc_zero;
+extern const struct hq_checker hq_check_content;
+extern const struct hq_checker hq_check_errno;
+extern const struct hq_checker hq_check_injected;
+extern const struct hq_checker hq_check_null_errno;
+extern const struct hq_checker hq_check_overlap;
+extern const struct hq_checker hq_check_progress;
+extern const struct hq_checker hq_check_realloc;
+extern const struct hq_checker hq_check_recorded;
+extern const struct hq_checker hq_check_survived;
+extern const struct hq_checker hq_check_usable_size;
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Events of the host: each kind has its checker, and becomes one finding however often it came. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "stress/tests/observed.h"
+
+static struct hq_event event_of(enum hq_event_kind kind)
+{
+	return (struct hq_event){ .time_ns = GATE_NS + 1500 * HQ_MS,
+				  .op = 77,
+				  .address = 0x1000,
+				  .size = 64,
+				  .offset = 8,
+				  .expected = 16,
+				  .got = 2,
+				  .kind = kind,
+				  .worker = 3 };
+}
+
+static struct hq_findings check_one(const char *checker, enum hq_event_kind kind)
+{
+	struct hq_observations seen = observed_good();
+	struct hq_event event = event_of(kind);
+
+	seen.events = &event;
+	seen.event_count = 1;
+	return observed_check(checker, &seen);
+}
+
+static const struct expected {
+	const char *checker;
+	enum hq_event_kind kind;
+	const char *text;
+	const char *evidence;
+} table[] = {
+	{ "content", HQ_EVENT_CONTENT, "the content of a live block changed",
+	  "block 0x1000 of 64 bytes, offset 8: expected 0x10, got 0x2" },
+	{ "content", HQ_EVENT_DATA, "the workload's own data are wrong",
+	  "at 0x1000: expected 0x10, got 0x2" },
+	{ "overlap", HQ_EVENT_OVERLAP, "a new block covers a live one",
+	  "block 0x1000 of 64 bytes shares memory with a live block from offset 8" },
+	{ "alignment", HQ_EVENT_ALIGNMENT, "a block is not aligned as promised",
+	  "block 0x1000 of 64 bytes is no multiple of 16 bytes" },
+	{ "calloc-zero", HQ_EVENT_NONZERO, "calloc gave memory that is not zero",
+	  "block 0x1000 of 64 bytes, offset 8: got 0x2 instead of 0" },
+	{ "errno", HQ_EVENT_ERRNO_FREE, "free changed errno",
+	  "free(0x1000) changed errno from EBUSY to ENOENT" },
+	{ "null-errno", HQ_EVENT_ERRNO_NULL, "an allocation failed without errno ENOMEM",
+	  "NULL for 64 bytes came with errno ENOENT instead of ENOMEM" },
+	{ "realloc", HQ_EVENT_REALLOC, "realloc lost what the block held",
+	  "block 0x1000 of 64 bytes, offset 8: expected 0x10, got 0x2" },
+	{ "usable-size", HQ_EVENT_USABLE, "malloc_usable_size is below the requested size",
+	  "block 0x1000: 2 bytes usable, 16 bytes requested" },
+};
+
+Test(event, each_kind_becomes_a_finding_of_its_checker)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct hq_findings findings = check_one(table[i].checker, table[i].kind);
+
+		cr_assert_eq(findings.count, 1, "%s", table[i].checker);
+		cr_assert(!findings.list[0].gap);
+		cr_assert_str_eq(findings.list[0].checker, table[i].checker);
+		cr_assert(strstr(findings.list[0].text, table[i].text), "%s",
+			  findings.list[0].text);
+		cr_assert(strstr(findings.list[0].evidence, table[i].evidence), "%s",
+			  findings.list[0].evidence);
+	}
+}
+
+Test(event, no_checker_speaks_about_the_kind_of_another)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		for (int kind = 0; kind < HQ_EVENT_KIND_COUNT; kind++) {
+			size_t listed = 0;
+
+			for (size_t j = 0; j < sizeof(table) / sizeof(table[0]); j++)
+				listed += (int)table[j].kind == kind &&
+					  !strcmp(table[j].checker, table[i].checker);
+			cr_assert_eq(check_one(table[i].checker, kind).count, listed, "%s %d",
+				     table[i].checker, kind);
+		}
+	}
+}
+
+Test(event, the_place_names_worker_operation_and_time)
+{
+	struct hq_findings findings = check_one("content", HQ_EVENT_CONTENT);
+
+	cr_assert_str_eq(findings.list[0].text, "the content of a live block changed (seen 1 time, "
+						"first by worker 3 in operation 77)");
+	cr_assert_eq(strncmp(findings.list[0].evidence, "worker 3, operation 77, +1.5 s: ", 32), 0);
+}
+
+Test(event, without_a_gate_no_time_is_invented)
+{
+	struct hq_observations seen = observed_good();
+	struct hq_event event = event_of(HQ_EVENT_CONTENT);
+
+	seen.gate_open_ns = 0;
+	seen.events = &event;
+	seen.event_count = 1;
+	struct hq_findings findings = observed_check("content", &seen);
+
+	cr_assert_eq(strncmp(findings.list[0].evidence, "worker 3, operation 77: ", 24), 0);
+}
+
+Test(event, many_events_are_one_finding_with_their_number_and_the_first_in_time)
+{
+	struct hq_observations seen = observed_good();
+	struct hq_event events[1000];
+
+	for (size_t i = 0; i < 1000; i++) {
+		events[i] = event_of(HQ_EVENT_OVERLAP);
+		events[i].time_ns -= i;
+		events[i].op = i;
+	}
+	seen.events = events;
+	seen.event_count = 1000;
+	struct hq_findings findings = observed_check("overlap", &seen);
+
+	cr_assert_eq(findings.count, 1);
+	cr_assert_eq(findings.list[0].count, 1000);
+	cr_assert(strstr(findings.list[0].text,
+			 "seen 1000 times, first by worker 3 in operation 999"));
+	const char *first = strstr(findings.list[0].evidence, "operation 999");
+	const char *second = strstr(findings.list[0].evidence, "operation 998");
+
+	cr_assert(first && second && first < second);
+	cr_assert_null(strstr(findings.list[0].evidence, "operation 996"));
+}
+
+Test(event, events_at_the_same_time_are_each_shown_once)
+{
+	struct hq_observations seen = observed_good();
+	struct hq_event events[2] = { event_of(HQ_EVENT_OVERLAP), event_of(HQ_EVENT_OVERLAP) };
+
+	events[1].op = 78;
+	seen.events = events;
+	seen.event_count = 2;
+	struct hq_findings findings = observed_check("overlap", &seen);
+
+	cr_assert(strstr(findings.list[0].evidence, "operation 77"));
+	cr_assert(strstr(findings.list[0].evidence, "operation 78"));
+}
+
+static struct hq_findings check_with_fault(uint64_t before_ns)
+{
+	struct hq_observations seen = observed_good();
+	struct hq_event event = event_of(HQ_EVENT_CONTENT);
+	struct hq_fault_seen faults[3] = {
+		{ .fault = { .time_ns = event.time_ns - before_ns - 5,
+			     .result = 0,
+			     .args = { 0x2000, 8192, MADV_DONTNEED },
+			     .call = HQ_CALL_MADVISE } },
+		{ .fault = { .time_ns = event.time_ns - before_ns,
+			     .result = -ENOMEM,
+			     .args = { 0x2000, 8192, 3 },
+			     .call = HQ_CALL_MMAP } },
+		{ .fault = { .time_ns = event.time_ns + 1,
+			     .result = -ENOMEM,
+			     .args = { 0x2000, 8192, 3 },
+			     .call = HQ_CALL_MUNMAP } },
+	};
+
+	seen.rule_count = 1;
+	strcpy(seen.rules[0].name, "no-memory");
+	seen.events = &event;
+	seen.event_count = 1;
+	seen.faults = faults;
+	seen.fault_count = 3;
+	return observed_check("content", &seen);
+}
+
+Test(event, the_last_fault_before_it_is_shown_as_injected)
+{
+	struct hq_findings findings = check_with_fault(2 * HQ_MS);
+
+	cr_assert(strstr(findings.list[0].evidence, "\n  injected 2 ms earlier, rule 'no-memory': "
+						    "mmap(0x2000, 8192, 0x3) answered ENOMEM"),
+		  "%s", findings.list[0].evidence);
+}
+
+Test(event, a_fault_of_long_before_is_not_shown)
+{
+	struct hq_findings findings = check_with_fault(HQ_S + 1);
+
+	cr_assert_null(strstr(findings.list[0].evidence, "injected"));
+}

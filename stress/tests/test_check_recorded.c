@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Which holes in the record make a run inconclusive, and which do not. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "stress/tests/observed.h"
+
+static struct hq_sample samples[] = { { 0, 1 }, { HQ_S, 1 } };
+static struct hq_hist hist[HQ_LATENCY_COUNT];
+
+static struct hq_observations complete(void)
+{
+	struct hq_observations observed = observed_good();
+
+	observed.has_samples = true;
+	observed.samples = samples;
+	observed.sample_count = 2;
+	observed.hist = hist;
+	return observed;
+}
+
+static void assert_gap(const struct hq_observations *observed, const char *text)
+{
+	struct hq_findings findings = observed_check("recorded", observed);
+
+	cr_assert_eq(findings.count, 1);
+	cr_assert(findings.list[0].gap);
+	cr_assert(strstr(findings.list[0].text, text), "%s", findings.list[0].text);
+}
+
+Test(recorded, a_complete_record_is_quiet)
+{
+	struct hq_observations observed = complete();
+
+	cr_assert_eq(observed_check("recorded", &observed).count, 0);
+}
+
+Test(recorded, dropped_events_are_a_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.events_dropped = 12;
+	assert_gap(&observed, "12 events");
+}
+
+Test(recorded, dropped_fault_records_are_no_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.faults_dropped = 100000;
+	cr_assert_eq(observed_check("recorded", &observed).count, 0);
+}
+
+Test(recorded, no_samples_are_a_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.has_samples = false;
+	assert_gap(&observed, "not sampled");
+	observed.has_samples = true;
+	observed.sample_count = 0;
+	assert_gap(&observed, "not sampled");
+}
+
+Test(recorded, a_run_too_short_for_a_sample_is_quiet)
+{
+	struct hq_observations observed = complete();
+
+	observed.sample_count = 0;
+	observed.wall_ns = 2 * HQ_MS;
+	cr_assert_eq(observed_check("recorded", &observed).count, 0);
+}
+
+Test(recorded, a_late_sample_now_and_then_is_quiet)
+{
+	struct hq_observations observed = complete();
+
+	observed.samples_missed = 2;
+	cr_assert_eq(observed_check("recorded", &observed).count, 0);
+}
+
+Test(recorded, more_samples_missed_than_taken_is_a_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.samples_missed = 3;
+	assert_gap(&observed, "3 of 5 samples missed");
+}
+
+Test(recorded, calls_without_latency_are_a_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.hist = NULL;
+	assert_gap(&observed, "latency");
+}
+
+Test(recorded, a_program_needs_no_latency)
+{
+	struct hq_observations observed = complete();
+
+	observed.hist = NULL;
+	observed.is_host = false;
+	cr_assert_eq(observed_check("recorded", &observed).count, 0);
+}
+
+Test(recorded, a_target_that_did_not_start_left_nothing_to_record)
+{
+	struct hq_observations observed = complete();
+
+	observed.outcome = HQ_OUTCOME_NOT_STARTED;
+	observed.has_samples = false;
+	observed.hist = NULL;
+	cr_assert_eq(observed_check("recorded", &observed).count, 0);
+}
+
+Test(progress, a_workload_that_gave_up_every_operation_is_a_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.ops = 0;
+	observed.missed = 50;
+	observed.nulls = 60;
+	struct hq_findings findings = observed_check("progress", &observed);
+
+	cr_assert_eq(findings.count, 1);
+	cr_assert(findings.list[0].gap);
+	cr_assert(strstr(findings.list[0].text, "50 given up, 60 allocations"));
+}
+
+Test(progress, one_completed_operation_is_enough)
+{
+	struct hq_observations observed = complete();
+
+	observed.ops = 1;
+	observed.missed = 50;
+	cr_assert_eq(observed_check("progress", &observed).count, 0);
+}
+
+Test(progress, a_workload_that_asks_for_nothing_is_quiet)
+{
+	struct hq_observations observed = complete();
+
+	observed.ops = 0;
+	observed.mallocs = 0;
+	cr_assert_eq(observed_check("progress", &observed).count, 0);
+}
+
+Test(progress, a_crash_is_left_to_survived)
+{
+	struct hq_observations observed = complete();
+
+	observed.ops = 0;
+	observed.missed = 1;
+	observed.outcome = HQ_OUTCOME_SIGNALED;
+	cr_assert_eq(observed_check("progress", &observed).count, 0);
+}
