@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Metrics: the numbers that an expectation can be about. One row says name, unit, source and how
+ * the value is taken from the observations; a value that was not observed is never invented.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "injectors/units.h"
+#include "stress/check/metric.h"
+#include "stress/wire/hist.h"
+
+/* What must have been recorded for a row to have a value. */
+enum need { NEED_NOTHING, NEED_SAMPLES, NEED_USAGE, NEED_HOST, NEED_WORKED };
+
+/* A sample that is further away says nothing about the moment that was asked for. */
+#define NEAR_NS (100 * HQ_MS)
+
+typedef int getter(const struct hq_observations *observations, const struct hq_metric_name *name,
+		   double *value, struct hq_error *error);
+
+static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get_latency_mean,
+	get_latency_quantile, get_ops_rate, get_rss_end, get_rss_idle, get_rss_kept,
+	get_rss_lazyfree, get_rss_median, get_rss_worked, get_sampler_share;
+
+#define FIELD(field)     offsetof(struct hq_observations, field), NULL
+#define GETTER(function) 0, function
+
+/* X(pattern, unit, source, help, host only, need, FIELD or GETTER), sorted by pattern. */
+#define METRICS(X)                                                                                 \
+	X("cpu.migrations", COUNT, "the kernel's scheduler", "moves of threads between CPUs",      \
+	  false, NEED_USAGE, FIELD(migrations))                                                    \
+	X("cpu.system", NS, "rusage", "CPU time in the kernel", false, NEED_USAGE,                 \
+	  FIELD(system_ns))                                                                        \
+	X("cpu.total", NS, "rusage", "CPU time of user and kernel together", false, NEED_USAGE,    \
+	  GETTER(get_cpu_total))                                                                   \
+	X("cpu.user", NS, "rusage", "CPU time in user code", false, NEED_USAGE, FIELD(user_ns))    \
+	X("faults.major", COUNT, "rusage", "page faults that waited for a device", false,          \
+	  NEED_USAGE, FIELD(major_faults))                                                         \
+	X("faults.minor", COUNT, "rusage", "page faults served from memory", false, NEED_USAGE,    \
+	  FIELD(minor_faults))                                                                     \
+	X("heap.frees", COUNT, "host", "calls of free", true, NEED_HOST, FIELD(frees))             \
+	X("heap.mallocs", COUNT, "host", "calls of malloc, calloc and the aligned family", true,   \
+	  NEED_HOST, FIELD(mallocs))                                                               \
+	X("heap.nulls", COUNT, "host", "allocations that were answered with NULL", true,           \
+	  NEED_HOST, FIELD(nulls))                                                                 \
+	X("heap.reallocs", COUNT, "host", "calls of realloc", true, NEED_HOST, FIELD(reallocs))    \
+	X("heap.requested_peak", BYTES, "host", "most bytes requested and live at one time", true, \
+	  NEED_HOST, FIELD(requested_peak_bytes))                                                  \
+	X("inject.NAME.COUNTER", COUNT, "rules and injectors",                                     \
+	  "of a rule: seen, eligible, fired; of an injector: what it measures", false,             \
+	  NEED_NOTHING, GETTER(get_inject))                                                        \
+	X("latency.CALL.QUANTILE", NS, "host, every call",                                         \
+	  "p50, p90, p99, p99_9, p99_99 of malloc, free, realloc or op", true, NEED_HOST,          \
+	  GETTER(get_latency_quantile))                                                            \
+	X("latency.CALL.count", COUNT, "host, every call", "number of timed calls", true,          \
+	  NEED_HOST, GETTER(get_latency_count))                                                    \
+	X("latency.CALL.max", NS, "host, every call", "the slowest call", true, NEED_HOST,         \
+	  GETTER(get_latency_max))                                                                 \
+	X("latency.CALL.mean", NS, "host, every call", "mean of all calls", true, NEED_HOST,       \
+	  GETTER(get_latency_mean))                                                                \
+	X("ops.count", COUNT, "host", "operations of the workload that were completed", true,      \
+	  NEED_HOST, FIELD(ops))                                                                   \
+	X("ops.missed", COUNT, "host", "operations given up because of a NULL", true, NEED_HOST,   \
+	  FIELD(missed))                                                                           \
+	X("ops.rate", PER_SECOND, "host", "operations per second of work", true, NEED_HOST,        \
+	  GETTER(get_ops_rate))                                                                    \
+	X("rss.end", BYTES, "sampler", "resident memory in the last sample", false, NEED_SAMPLES,  \
+	  GETTER(get_rss_end))                                                                     \
+	X("rss.idle(T)", BYTES, "sampler", "resident memory a time T after everything was freed",  \
+	  true, NEED_SAMPLES, GETTER(get_rss_idle))                                                \
+	X("rss.kept(T)", BYTES, "sampler, smaps_rollup",                                           \
+	  "rss.idle(T) without what the kernel may take back (LazyFree)", true, NEED_SAMPLES,      \
+	  GETTER(get_rss_kept))                                                                    \
+	X("rss.lazyfree", BYTES, "smaps_rollup", "LazyFree in the last quiet reading", false,      \
+	  NEED_NOTHING, GETTER(get_rss_lazyfree))                                                  \
+	X("rss.median", BYTES, "sampler", "resident memory, median of the samples", false,         \
+	  NEED_SAMPLES, GETTER(get_rss_median))                                                    \
+	X("rss.peak", BYTES, "sampler, VmHWM", "most resident memory at one time", false,          \
+	  NEED_SAMPLES, FIELD(rss_peak_bytes))                                                     \
+	X("rss.start", BYTES, "sampler", "resident memory before the work", false, NEED_SAMPLES,   \
+	  FIELD(rss_start_bytes))                                                                  \
+	X("rss.worked", BYTES, "sampler",                                                          \
+	  "resident memory when the work is done and its data are still held", true, NEED_SAMPLES, \
+	  GETTER(get_rss_worked))                                                                  \
+	X("sampler.share", SHARE, "sampler", "share of one core that watching took", false,        \
+	  NEED_SAMPLES, GETTER(get_sampler_share))                                                 \
+	X("switches.involuntary", COUNT, "rusage", "times a thread was put off its CPU", false,    \
+	  NEED_USAGE, FIELD(involuntary_switches))                                                 \
+	X("switches.voluntary", COUNT, "rusage", "times a thread went to wait", false, NEED_USAGE, \
+	  FIELD(voluntary_switches))                                                               \
+	X("time.wall", NS, "controller", "from start to end of the target", false, NEED_NOTHING,   \
+	  FIELD(wall_ns))                                                                          \
+	X("time.work", NS, "host", "from the start of the work to its end", true, NEED_WORKED,     \
+	  FIELD(worked_ns))
+
+#define INFO(pattern_, unit_, source_, help_, host_, need_, ...)                                   \
+	{ .pattern = pattern_,                                                                     \
+	  .unit = HQ_UNIT_##unit_,                                                                 \
+	  .source = source_,                                                                       \
+	  .help = help_,                                                                           \
+	  .host_only = host_ },
+
+const struct hq_metric_info hq_metrics[] = { METRICS(INFO) };
+const size_t hq_metric_count = sizeof(hq_metrics) / sizeof(hq_metrics[0]);
+
+#define ACCESS(pattern_, unit_, source_, help_, host_, need_, ...) { need_, __VA_ARGS__ },
+
+static const struct access {
+	enum need need;
+	size_t offset; /* of a uint64_t in the observations; without `get` */
+	getter *get;
+} accesses[] = { METRICS(ACCESS) };
+
+static int no_data(struct hq_error *error, const char *why)
+{
+	hq_error_set(error, "%s", why);
+	return -ENODATA;
+}
+
+/* ---- resident memory ---- */
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/*
+ * The latest sample at or before `time_ns`. When that one is from before `not_before_ns`, the first
+ * one after serves; in either case it must be near, or the moment was not observed.
+ */
+static const struct hq_sample *sample_at(const struct hq_observations *observations,
+					 uint64_t time_ns, uint64_t not_before_ns)
+{
+	const struct hq_sample *best = NULL;
+
+	for (size_t i = 0; i < observations->sample_count; i++) {
+		const struct hq_sample *sample = &observations->samples[i];
+
+		if (sample->time_ns < not_before_ns)
+			continue;
+		if (sample->time_ns > time_ns && best)
+			break;
+		best = sample;
+		if (sample->time_ns > time_ns)
+			break;
+	}
+	return best && distance(best->time_ns, time_ns) <= NEAR_NS ? best : NULL;
+}
+
+static int get_rss_idle(const struct hq_observations *observations,
+			const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	const uint64_t freed_ns = observations->freed_ns;
+	char asked[HQ_UNITS_TEXT];
+
+	if (freed_ns == 0)
+		return no_data(error, "the run never came to the point where everything is freed");
+	const struct hq_sample *sample =
+		sample_at(observations, freed_ns + name->idle_ns, freed_ns);
+
+	if (!sample) {
+		hq_error_set(error,
+			     "there is no sample of resident memory %s after everything was freed",
+			     hq_units_print_duration(asked, name->idle_ns));
+		return -ENODATA;
+	}
+	*value = (double)sample->rss_bytes;
+	return 0;
+}
+
+/* The reading nearest to `time_ns`; one from long before counts only if nothing was nearer. */
+static const struct hq_quiet *quiet_at(const struct hq_observations *observations, uint64_t time_ns,
+				       uint64_t not_before_ns)
+{
+	const struct hq_quiet *best = NULL;
+
+	for (size_t i = 0; i < observations->quiet_count; i++) {
+		const struct hq_quiet *quiet = &observations->quiet[i];
+
+		if (quiet->time_ns < not_before_ns || quiet->time_ns > time_ns + NEAR_NS)
+			continue;
+		if (!best || distance(quiet->time_ns, time_ns) <= distance(best->time_ns, time_ns))
+			best = quiet;
+	}
+	return best;
+}
+
+static int get_rss_kept(const struct hq_observations *observations,
+			const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	const int status = get_rss_idle(observations, name, value, error);
+
+	if (status)
+		return status;
+	const struct hq_quiet *quiet = quiet_at(
+		observations, observations->freed_ns + name->idle_ns, observations->freed_ns);
+
+	if (!quiet)
+		return no_data(error, "LazyFree was not read after everything was freed");
+	*value -= (double)quiet->lazyfree_bytes;
+	if (*value < 0)
+		*value = 0;
+	return 0;
+}
+
+static int get_rss_lazyfree(const struct hq_observations *observations,
+			    const struct hq_metric_name *name, double *value,
+			    struct hq_error *error)
+{
+	(void)name;
+	if (observations->quiet_count == 0)
+		return no_data(error, "LazyFree was not read");
+	*value = (double)observations->quiet[observations->quiet_count - 1].lazyfree_bytes;
+	return 0;
+}
+
+static int get_rss_worked(const struct hq_observations *observations,
+			  const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	(void)name;
+	if (observations->worked_ns == 0)
+		return no_data(error, "the work was not completed");
+	const struct hq_sample *sample = sample_at(observations, observations->worked_ns, 0);
+
+	if (!sample)
+		return no_data(error,
+			       "there is no sample of resident memory at the end of the work");
+	*value = (double)sample->rss_bytes;
+	return 0;
+}
+
+static int get_rss_end(const struct hq_observations *observations,
+		       const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	(void)name;
+	if (observations->sample_count == 0)
+		return no_data(error, "there is no sample of resident memory");
+	*value = (double)observations->samples[observations->sample_count - 1].rss_bytes;
+	return 0;
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+	const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static int get_rss_median(const struct hq_observations *observations,
+			  const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	const size_t count = observations->sample_count;
+
+	(void)name;
+	if (count == 0)
+		return no_data(error, "there is no sample of resident memory");
+	uint64_t *sorted = malloc(count * sizeof(*sorted));
+
+	if (!sorted)
+		return no_data(error, "heapquake itself has no memory to sort the samples");
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = observations->samples[i].rss_bytes;
+	qsort(sorted, count, sizeof(*sorted), compare_bytes);
+	*value = ((double)sorted[(count - 1) / 2] + (double)sorted[count / 2]) / 2.0;
+	free(sorted);
+	return 0;
+}
+
+static int get_sampler_share(const struct hq_observations *observations,
+			     const struct hq_metric_name *name, double *value,
+			     struct hq_error *error)
+{
+	(void)name, (void)error;
+	*value = observations->sampler_core_share;
+	return 0;
+}
+
+/* ---- the work ---- */
+
+static int get_cpu_total(const struct hq_observations *observations,
+			 const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	(void)name, (void)error;
+	*value = (double)observations->user_ns + (double)observations->system_ns;
+	return 0;
+}
+
+static int get_ops_rate(const struct hq_observations *observations,
+			const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	(void)name;
+	if (observations->worked_ns == 0)
+		return no_data(error, "the work was not completed");
+	*value = (double)observations->ops * 1e9 / (double)observations->worked_ns;
+	return 0;
+}
+
+static int get_latency_count(const struct hq_observations *observations,
+			     const struct hq_metric_name *name, double *value,
+			     struct hq_error *error)
+{
+	if (!observations->hist)
+		return no_data(error, "latency was not recorded");
+	*value = (double)hq_hist_count(&observations->hist[name->call]);
+	return 0;
+}
+
+/* The histogram of the call, if it holds anything. */
+static int find_latency(const struct hq_observations *observations,
+			const struct hq_metric_name *name, const struct hq_hist **hist,
+			struct hq_error *error)
+{
+	double count;
+	const int status = get_latency_count(observations, name, &count, error);
+
+	if (status)
+		return status;
+	if (count == 0)
+		return no_data(error, "there was no such call");
+	*hist = &observations->hist[name->call];
+	return 0;
+}
+
+static int get_latency_max(const struct hq_observations *observations,
+			   const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	const struct hq_hist *hist;
+	const int status = find_latency(observations, name, &hist, error);
+
+	if (status)
+		return status;
+	*value = (double)hq_load_relaxed(&hist->max_ns);
+	return 0;
+}
+
+static int get_latency_mean(const struct hq_observations *observations,
+			    const struct hq_metric_name *name, double *value,
+			    struct hq_error *error)
+{
+	const struct hq_hist *hist;
+	const int status = find_latency(observations, name, &hist, error);
+
+	if (status)
+		return status;
+	*value = (double)hq_load_relaxed(&hist->sum_ns) / (double)hq_hist_count(hist);
+	return 0;
+}
+
+static int get_latency_quantile(const struct hq_observations *observations,
+				const struct hq_metric_name *name, double *value,
+				struct hq_error *error)
+{
+	const struct hq_hist *hist;
+	const int status = find_latency(observations, name, &hist, error);
+
+	if (status)
+		return status;
+	*value = (double)hq_hist_quantile(hist, name->quantile);
+	return 0;
+}
+
+/* ---- what was injected ---- */
+
+static const struct hq_rule_total *find_rule(const struct hq_observations *observations,
+					     const char *name)
+{
+	for (size_t i = 0; i < observations->rule_count; i++) {
+		if (!strcmp(observations->rules[i].name, name))
+			return &observations->rules[i];
+	}
+	return NULL;
+}
+
+static const struct hq_injection_result *find_injection(const struct hq_observations *observations,
+							const char *name)
+{
+	for (size_t i = 0; i < observations->injection_count; i++) {
+		if (!strcmp(observations->injections[i].name, name))
+			return &observations->injections[i];
+	}
+	return NULL;
+}
+
+static const struct hq_measure *find_measure(const struct hq_injection_result *injection,
+					     const char *name)
+{
+	for (size_t i = 0; injection && i < injection->measure_count; i++) {
+		if (!strcmp(injection->measures[i].name, name))
+			return &injection->measures[i];
+	}
+	return NULL;
+}
+
+static enum hq_unit measure_unit(const struct hq_measure *measure)
+{
+	if (!strcmp(measure->unit, "B"))
+		return HQ_UNIT_BYTES;
+	if (!strcmp(measure->unit, "ns"))
+		return HQ_UNIT_NS;
+	if (!strcmp(measure->unit, "/s"))
+		return HQ_UNIT_PER_SECOND;
+	return HQ_UNIT_COUNT;
+}
+
+static int unknown_inject(const struct hq_observations *observations,
+			  const struct hq_metric_name *name, struct hq_error *error)
+{
+	const char *list[HQ_RULES_MAX + HQ_MEASURES_MAX + 1];
+	size_t count = 0;
+
+	for (size_t i = 0; i < observations->rule_count && i < HQ_RULES_MAX; i++)
+		list[count++] = observations->rules[i].name;
+	for (size_t i = 0; i < observations->injection_count && i < HQ_MEASURES_MAX; i++)
+		list[count++] = observations->injections[i].name;
+	list[count] = NULL;
+	const char *near = hq_suggest(name->inject, list);
+
+	if (near)
+		hq_error_set(error, "nothing called '%s' was injected; did you mean '%s'?",
+			     name->inject, near);
+	else
+		hq_error_set(error, "nothing called '%s' was injected", name->inject);
+	return -ENOENT;
+}
+
+static int unknown_counter(const struct hq_injection_result *injection,
+			   const struct hq_metric_name *name, struct hq_error *error)
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; injection && i < injection->measure_count; i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.24s", i ? ", " : "",
+					 injection->measures[i].name);
+	hq_error_set(error, "'%s' has no counter '%s'; it has: %s", name->inject, name->counter,
+		     injection ? list : "eligible, fired, seen");
+	return -ENOENT;
+}
+
+static int get_inject(const struct hq_observations *observations, const struct hq_metric_name *name,
+		      double *value, struct hq_error *error)
+{
+	const struct hq_rule_total *rule = find_rule(observations, name->inject);
+	const struct hq_injection_result *injection = find_injection(observations, name->inject);
+	const struct hq_measure *measure = find_measure(injection, name->counter);
+
+	if (!rule && !injection)
+		return unknown_inject(observations, name, error);
+	if (!rule && !measure)
+		return unknown_counter(injection, name, error);
+	if (!rule)
+		*value = measure->value;
+	else if (!strcmp(name->counter, "seen"))
+		*value = (double)rule->seen;
+	else if (!strcmp(name->counter, "eligible"))
+		*value = (double)rule->eligible;
+	else if (!strcmp(name->counter, "fired"))
+		*value = (double)rule->fired;
+	else
+		return unknown_counter(NULL, name, error);
+	return 0;
+}
+
+/* The unit of this run's value: for an injector's own measure only the run can tell. */
+static enum hq_unit unit_of(const struct hq_observations *observations,
+			    const struct hq_metric_name *name)
+{
+	const struct hq_measure *measure = NULL;
+
+	if (name->inject[0] && !find_rule(observations, name->inject))
+		measure = find_measure(find_injection(observations, name->inject), name->counter);
+	return measure ? measure_unit(measure) : hq_metrics[name->row].unit;
+}
+
+/* ---- all together ---- */
+
+static int check_need(const struct hq_observations *observations, enum need need,
+		      struct hq_error *error)
+{
+	if (need == NEED_SAMPLES && !observations->has_samples)
+		return no_data(error, "resident memory was not sampled");
+	if (need == NEED_USAGE && !observations->has_usage)
+		return no_data(error, "the kernel's counters were not read");
+	if (need == NEED_HOST && !observations->is_host)
+		return no_data(error, "only a built-in workload has it");
+	if (need == NEED_WORKED && observations->worked_ns == 0)
+		return no_data(error, "the work was not completed");
+	return 0;
+}
+
+int hq_metric_get(const struct hq_observations *observations, const char *text, double *value,
+		  enum hq_unit *unit, struct hq_error *error)
+{
+	struct hq_metric_name name;
+	int status = hq_metric_name_parse(text, &name, error);
+
+	if (status)
+		return status;
+	const struct access *access = &accesses[name.row];
+
+	status = check_need(observations, access->need, error);
+	if (status)
+		return status;
+	if (access->get) {
+		status = access->get(observations, &name, value, error);
+	} else {
+		uint64_t field;
+
+		memcpy(&field, (const char *)observations + access->offset, sizeof(field));
+		*value = (double)field;
+	}
+	if (status == 0)
+		*unit = unit_of(observations, &name);
+	return status;
+}
