@@ -73,7 +73,7 @@ const char *hq_value_print_exact(char *text, size_t size, enum hq_unit unit, dou
 const char *hq_unit_words(enum hq_unit unit)
 {
 	static const char *const words[] = { [HQ_UNIT_COUNT] = "count",
-					     [HQ_UNIT_BYTES] = "bytes",
+					     [HQ_UNIT_BYTES] = "size",
 					     [HQ_UNIT_NS] = "time",
 					     [HQ_UNIT_PER_SECOND] = "rate",
 					     [HQ_UNIT_SHARE] = "share" };

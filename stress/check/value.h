@@ -16,7 +16,7 @@ const char *hq_value_print(char *text, size_t size, enum hq_unit unit, double va
 /* Every digit, in the smallest unit: for two values that would look alike; returns `text`. */
 const char *hq_value_print_exact(char *text, size_t size, enum hq_unit unit, double value);
 
-/* "bytes", "nanoseconds": the unit in words. */
+/* "size", "time", "rate": what a value of that unit is. */
 const char *hq_unit_words(enum hq_unit unit);
 
 /* "64MiB": how a value of that unit is written in an expectation. */
