@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking what the target wrote. The target may be broken enough to write anywhere, into the shared
+ * memory as well: every loop here is bounded by our own constants, and records that cannot be true
+ * are counted as dropped instead of being handed to a checker.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stress/observe/drain.h"
+
+#define FAULTS_MAX (1u << 18) /* 20 MiB */
+#define EVENTS_MAX (1u << 16)
+#define ROOM_FIRST 256u
+
+/*
+ * Room for one more entry: lists grow by doubling whenever their length is a power of two, so that
+ * no length needs to be stored. False at the bound or without memory.
+ */
+static bool make_room(void **list, size_t count, size_t entry_size, size_t max)
+{
+	if (count >= max)
+		return false;
+	if (count && (count < ROOM_FIRST || (count & (count - 1))))
+		return true;
+	void *grown = realloc(*list, (count ? 2 * count : ROOM_FIRST) * entry_size);
+
+	if (!grown)
+		return false;
+	*list = grown;
+	return true;
+}
+
+static void keep_fault(struct hq_observations *seen, const struct hq_plane_thread *thread,
+		       const struct hq_fault *fault)
+{
+	if (fault->rule >= HQ_RULES_MAX || fault->call >= HQ_CALL_COUNT ||
+	    !make_room((void **)&seen->faults, seen->fault_count, sizeof(seen->faults[0]),
+		       FAULTS_MAX)) {
+		seen->faults_dropped++;
+		return;
+	}
+	seen->faults[seen->fault_count++] = (struct hq_fault_seen){
+		.fault = *fault,
+		.thread_key = hq_load_relaxed(&thread->key),
+		.tid = (pid_t)hq_load_relaxed(&thread->tid),
+	};
+}
+
+static void drain_thread(struct hq_plane_thread *thread, struct hq_observations *seen)
+{
+	for (size_t i = 0; i < HQ_PLANE_FAULTS; i++) {
+		const int64_t slot = hq_ring_peek(&thread->ring, HQ_PLANE_FAULTS);
+
+		if (slot < 0)
+			return;
+		keep_fault(seen, thread, &thread->faults[slot]);
+		hq_ring_taken(&thread->ring);
+	}
+}
+
+static void keep_event(struct hq_observations *seen, const struct hq_event *event)
+{
+	if (event->kind >= HQ_EVENT_KIND_COUNT || event->worker >= HQ_WIRE_WORKERS ||
+	    !make_room((void **)&seen->events, seen->event_count, sizeof(seen->events[0]),
+		       EVENTS_MAX)) {
+		seen->events_dropped++;
+		return;
+	}
+	seen->events[seen->event_count++] = *event;
+}
+
+static void drain_worker(struct hq_wire_worker *worker, struct hq_observations *seen)
+{
+	for (size_t i = 0; i < HQ_WIRE_EVENTS; i++) {
+		const int64_t slot = hq_ring_peek(&worker->ring, HQ_WIRE_EVENTS);
+
+		if (slot < 0)
+			return;
+		keep_event(seen, &worker->events[slot]);
+		hq_ring_taken(&worker->ring);
+	}
+}
+
+static uint32_t threads_claimed(const struct hq_wire *wire)
+{
+	const uint32_t claimed = hq_load_relaxed(&wire->plane.claimed);
+
+	return claimed < HQ_PLANE_THREADS ? claimed : HQ_PLANE_THREADS;
+}
+
+static uint32_t worker_count(const struct hq_wire *wire)
+{
+	const uint32_t count = wire->config.worker_count;
+
+	return count < HQ_WIRE_WORKERS ? count : HQ_WIRE_WORKERS;
+}
+
+/* One worker may free what another one asked for, so only the sum over all means something. */
+static uint64_t requested_bytes(const struct hq_wire *wire)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < worker_count(wire); i++)
+		sum += hq_load_relaxed(&wire->workers[i].requested_bytes);
+	return (int64_t)sum > 0 ? sum : 0;
+}
+
+void hq_drain(struct hq_wire *wire, struct hq_observations *seen)
+{
+	const uint64_t requested = requested_bytes(wire);
+
+	for (uint32_t i = 0; i < threads_claimed(wire); i++)
+		drain_thread(&wire->plane.threads[i], seen);
+	for (uint32_t i = 0; i < worker_count(wire); i++)
+		drain_worker(&wire->workers[i], seen);
+	if (requested > seen->requested_peak_bytes)
+		seen->requested_peak_bytes = requested;
+}
+
+static void total_rules(const struct hq_plane *plane, uint32_t threads,
+			struct hq_observations *seen)
+{
+	seen->rule_count = plane->rule_count < HQ_RULES_MAX ? plane->rule_count : HQ_RULES_MAX;
+	for (size_t r = 0; r < seen->rule_count; r++) {
+		struct hq_rule_total *total = &seen->rules[r];
+
+		memset(total, 0, sizeof(*total));
+		memcpy(total->name, plane->rules[r].name, sizeof(total->name) - 1);
+		total->required = plane->rules[r].required;
+		for (uint32_t t = 0; t < threads; t++) {
+			const struct hq_plane_count *count = &plane->threads[t].counts[r];
+
+			total->seen += hq_load_relaxed(&count->seen);
+			total->eligible += hq_load_relaxed(&count->eligible);
+			total->fired += hq_load_relaxed(&count->fired);
+		}
+	}
+}
+
+static void total_slots(const struct hq_plane *plane, uint32_t threads,
+			struct hq_observations *seen)
+{
+	seen->threads_claimed = threads;
+	seen->threads_unclaimed = hq_load_relaxed(&plane->claimed) - threads;
+	for (uint32_t t = 0; t < threads; t++)
+		seen->faults_dropped += hq_load_relaxed(&plane->threads[t].ring.dropped);
+}
+
+static void total_workers(const struct hq_wire *wire, struct hq_observations *seen)
+{
+	seen->hist = calloc(HQ_LATENCY_COUNT, sizeof(seen->hist[0]));
+	for (uint32_t i = 0; i < worker_count(wire); i++) {
+		const struct hq_wire_worker *worker = &wire->workers[i];
+
+		seen->ops += hq_load_relaxed(&worker->ops);
+		seen->mallocs += hq_load_relaxed(&worker->mallocs);
+		seen->frees += hq_load_relaxed(&worker->frees);
+		seen->reallocs += hq_load_relaxed(&worker->reallocs);
+		seen->nulls += hq_load_relaxed(&worker->nulls);
+		seen->missed += hq_load_relaxed(&worker->faults_missed);
+		seen->events_dropped += hq_load_relaxed(&worker->ring.dropped);
+		for (int kind = 0; seen->hist && kind < HQ_LATENCY_COUNT; kind++)
+			hq_hist_add(&seen->hist[kind], &worker->hist[kind]);
+	}
+}
+
+/* 0 where it was never reached. */
+static uint64_t since(uint64_t time_ns, uint64_t go_ns)
+{
+	return time_ns > go_ns ? time_ns - go_ns : 0;
+}
+
+void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observations *seen)
+{
+	const uint32_t threads = threads_claimed(wire);
+
+	hq_drain(wire, seen);
+	total_rules(&wire->plane, threads, seen);
+	total_slots(&wire->plane, threads, seen);
+	seen->is_host = wire->config.is_host;
+	if (seen->is_host)
+		total_workers(wire, seen);
+	seen->worked_ns = since(hq_load_relaxed(&wire->status.worked_ns), go_ns);
+	seen->freed_ns = since(hq_load_relaxed(&wire->status.freed_ns), go_ns);
+}
+
+uint64_t hq_drain_fired(const struct hq_wire *wire)
+{
+	uint64_t fired = 0;
+
+	for (uint32_t t = 0; t < threads_claimed(wire); t++)
+		for (size_t r = 0; r < HQ_RULES_MAX; r++)
+			fired += hq_load_relaxed(&wire->plane.threads[t].counts[r].fired);
+	return fired;
+}
+
+uint64_t hq_drain_ops(const struct hq_wire *wire)
+{
+	uint64_t ops = 0;
+
+	for (uint32_t i = 0; i < worker_count(wire); i++)
+		ops += hq_load_relaxed(&wire->workers[i].ops);
+	return ops;
+}
