@@ -261,6 +261,11 @@ void hq_heap_op_end(struct hq_heap *heap)
 	hq_count_own(&heap->worker->ops, 1);
 }
 
+void hq_heap_alive(struct hq_heap *heap)
+{
+	hq_count_own(&heap->worker->ops, 1);
+}
+
 void hq_heap_missed(struct hq_heap *heap)
 {
 	hq_count_own(&heap->worker->faults_missed, 1);

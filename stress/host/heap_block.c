@@ -16,20 +16,21 @@ static uint64_t stamp(struct hq_heap *heap, void *address, uint64_t size)
 	return id;
 }
 
-/* Compares the first `size` bytes at `address` with the stamp of block `id`. */
-static void expect_stamp(struct hq_heap *heap, const void *address, uint64_t size, uint64_t id,
+/* Compares the first `size` bytes at `address` with the stamp of block `id`. False: they differ. */
+static bool expect_stamp(struct hq_heap *heap, const void *address, uint64_t size, uint64_t id,
 			 enum hq_event_kind kind)
 {
 	struct hq_damage damage;
 
 	if (hq_stamp_verify(address, size, hq_stamp_key(heap->seed, id), &damage))
-		return;
+		return true;
 	hq_heap_event(heap, (struct hq_event){ .kind = kind,
 					       .address = (uintptr_t)address,
 					       .size = size,
 					       .offset = damage.offset,
 					       .expected = damage.expected,
 					       .got = damage.got });
+	return false;
 }
 
 static bool block_request(struct hq_heap *heap, struct hq_block *block,
@@ -77,17 +78,17 @@ bool hq_block_resize(struct hq_heap *heap, struct hq_block *block, uint64_t size
 {
 	const struct hq_block old = *block;
 	const uint64_t common = old.size < size ? old.size : size;
-
 	/* What was damaged before the call must not be blamed on realloc. */
-	hq_block_verify(heap, &old);
+	const bool whole = old.address != NULL && expect_stamp(heap, old.address, old.size, old.id,
+							       HQ_EVENT_CONTENT);
 	void *const moved = hq_heap_resize(heap, old.address, old.size, size);
 
 	if (moved == NULL) {
-		if (old.address != NULL)
+		if (whole)
 			expect_stamp(heap, old.address, old.size, old.id, HQ_EVENT_REALLOC);
 		return false;
 	}
-	if (old.address != NULL)
+	if (whole)
 		expect_stamp(heap, moved, common, old.id, HQ_EVENT_REALLOC);
 	*block = (struct hq_block){ .address = moved,
 				    .size = size,

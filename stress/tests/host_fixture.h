@@ -81,10 +81,94 @@ static inline uint64_t host_fixture_all_events(struct host_fixture *fixture)
 	return count;
 }
 
-/* ---- running a workload ---- */
+/* ---- allocators that record, and that refuse ---- */
 
-/* Hash of the calls that a thread made to get memory, kept by host_fixture_recording. */
-extern _Thread_local uint64_t host_fixture_hash;
+/* Of the calls that a thread made to get memory; kept by the allocator of host_fixture_record. */
+static _Thread_local uint64_t host_fixture_hash;
+
+static inline void host_fixture_note(uint64_t call, uint64_t size)
+{
+	host_fixture_hash = (host_fixture_hash ^ call ^ size << 8) * 0x9e3779b97f4a7c15ull;
+	host_fixture_hash ^= host_fixture_hash >> 29;
+}
+
+static inline void *host_fixture_noted_malloc(size_t size)
+{
+	host_fixture_note(1, size);
+	return malloc(size);
+}
+
+static inline void *host_fixture_noted_calloc(size_t count, size_t size)
+{
+	host_fixture_note(2, count * size);
+	return calloc(count, size);
+}
+
+static inline void *host_fixture_noted_realloc(void *address, size_t size)
+{
+	host_fixture_note(3, size);
+	return realloc(address, size);
+}
+
+static inline int host_fixture_noted_memalign(void **address, size_t alignment, size_t size)
+{
+	host_fixture_note(4 + alignment * 16, size);
+	return posix_memalign(address, alignment, size);
+}
+
+/* Each thread's requests are hashed in order. */
+static inline void host_fixture_record(struct host_fixture *fixture)
+{
+	fixture->allocator.malloc = host_fixture_noted_malloc;
+	fixture->allocator.calloc = host_fixture_noted_calloc;
+	fixture->allocator.realloc = host_fixture_noted_realloc;
+	fixture->allocator.posix_memalign = host_fixture_noted_memalign;
+	fixture->allocator.aligned_alloc = NULL;
+}
+
+/* One request in `host_fixture_refuse_one_in` of each thread is refused. */
+static uint64_t host_fixture_refuse_one_in __attribute__((unused)) = 10;
+
+static inline bool host_fixture_refuses(void)
+{
+	static _Thread_local uint64_t state = 1;
+
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	errno = ENOMEM;
+	return (state >> 33) % host_fixture_refuse_one_in == 0;
+}
+
+static inline void *host_fixture_refusing_malloc(size_t size)
+{
+	return host_fixture_refuses() ? NULL : malloc(size);
+}
+
+static inline void *host_fixture_refusing_calloc(size_t count, size_t size)
+{
+	return host_fixture_refuses() ? NULL : calloc(count, size);
+}
+
+static inline void *host_fixture_refusing_realloc(void *address, size_t size)
+{
+	return host_fixture_refuses() ? NULL : realloc(address, size);
+}
+
+static inline int host_fixture_refusing_memalign(void **address, size_t alignment, size_t size)
+{
+	return host_fixture_refuses() ? ENOMEM : posix_memalign(address, alignment, size);
+}
+
+static inline void host_fixture_refuse(struct host_fixture *fixture, uint64_t one_in)
+{
+	host_fixture_refuse_one_in = one_in;
+	fixture->allocator.malloc = host_fixture_refusing_malloc;
+	fixture->allocator.calloc = host_fixture_refusing_calloc;
+	fixture->allocator.realloc = host_fixture_refusing_realloc;
+	fixture->allocator.posix_memalign = host_fixture_refusing_memalign;
+	fixture->allocator.aligned_alloc = NULL;
+}
+
+/* ---- running a workload ---- */
 
 struct host_fixture_run {
 	const struct hq_workload *workload;
@@ -149,7 +233,8 @@ static inline void host_fixture_run(struct host_fixture *fixture, struct host_fi
 
 /* Sums of the workers' counters. */
 struct host_fixture_sums {
-	uint64_t ops, mallocs, frees, reallocs, nulls, missed, requested;
+	uint64_t ops, mallocs, frees, reallocs, nulls, missed;
+	uint64_t requested; /* bytes still live */
 };
 
 static inline struct host_fixture_sums host_fixture_sum(const struct host_fixture *fixture)
@@ -168,6 +253,50 @@ static inline struct host_fixture_sums host_fixture_sum(const struct host_fixtur
 		sums.requested += hq_load_relaxed(&worker->requested_bytes);
 	}
 	return sums;
+}
+
+/* Nothing is left over and no promise was broken. */
+static inline void host_fixture_expect_clean(struct host_fixture *fixture)
+{
+	cr_expect_eq(host_fixture_all_events(fixture), 0, "%lu events",
+		     host_fixture_all_events(fixture));
+	cr_expect_eq(host_fixture_sum(fixture).requested, 0);
+	cr_expect_eq(hq_load_relaxed(&fixture->shadow.unchecked), 0);
+}
+
+/* Two runs of one seed, on fresh wires: are the requests of every thread the same? */
+static inline void host_fixture_expect_repeatable(const char *name, const char *options)
+{
+	static struct host_fixture_run runs[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct host_fixture fixture;
+
+		host_fixture_start(&fixture);
+		host_fixture_record(&fixture);
+		host_fixture_run(&fixture, &runs[i], name, options);
+		host_fixture_expect_clean(&fixture);
+	}
+	cr_assert_neq(runs[0].hashes[0], 0);
+	for (uint32_t i = 0; i < runs[0].work.thread_count; i++)
+		cr_assert_eq(runs[0].hashes[i], runs[1].hashes[i], "thread %u", i);
+}
+
+/* The same through every allocation refused once in a while: nothing lost, nothing broken. */
+static inline void host_fixture_expect_survives(const char *name, const char *options,
+						uint64_t one_in)
+{
+	static struct host_fixture_run run;
+	struct host_fixture fixture;
+
+	host_fixture_start(&fixture);
+	host_fixture_refuse(&fixture, one_in);
+	host_fixture_run(&fixture, &run, name, options);
+	host_fixture_expect_clean(&fixture);
+	const struct host_fixture_sums sums = host_fixture_sum(&fixture);
+
+	cr_expect_gt(sums.nulls, 0);
+	cr_expect_gt(sums.missed, 0);
 }
 
 #endif

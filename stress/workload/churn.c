@@ -194,8 +194,10 @@ static void churn_release(struct hq_work *work, uint32_t thread, struct hq_heap 
 	struct churn_thread *const self = &((struct churn_thread *)work->shared)[thread];
 
 	empty_mailbox(&self->inbox, heap);
-	for (uint64_t i = 0; i < chosen->live; i++)
+	for (uint64_t i = 0; i < chosen->live; i++) {
 		hq_block_free(heap, &self->slots[i]);
+		hq_heap_alive(heap);
+	}
 }
 
 const struct hq_workload hq_workload_churn = {

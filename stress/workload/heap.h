@@ -51,6 +51,9 @@ void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size);
 void hq_heap_op_begin(struct hq_heap *heap);
 void hq_heap_op_end(struct hq_heap *heap);
 
+/* Progress without a latency: for timed waits and clean-up, which must not look like a hang. */
+void hq_heap_alive(struct hq_heap *heap);
+
 /* One operation was given up because of a NULL. */
 void hq_heap_missed(struct hq_heap *heap);
 
