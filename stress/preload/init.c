@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The constructor. The library is linked initfirst, so this runs before any other code of the program
+ * and even before the C library has set `environ`; the environment comes as the third argument.
+ *
+ * Without a sound wire (none named, gone, truncated, of another version) the library does nothing
+ * at all and says nothing: it may sit in the preload list of a program that is not under test.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "injectors/syscall/raw.h"
+#include "stress/preload/preload.h"
+
+#define GO_WAIT_NS 200000000ull /* how long a program gives the controller to open the gate */
+#define GO_STEP_NS 500000ull
+
+static const char *value_of(char **environment, const char *name)
+{
+	for (; environment && *environment; environment++) {
+		const char *entry = *environment;
+		const char *wanted = name;
+
+		while (*wanted && *entry == *wanted) {
+			entry++;
+			wanted++;
+		}
+		if (!*wanted && *entry == '=')
+			return entry + 1;
+	}
+	return NULL;
+}
+
+/* The auxiliary vector begins behind the environment's end. */
+static void read_auxiliary(char **environment)
+{
+	const Elf64_auxv_t *entry;
+
+	while (*environment)
+		environment++;
+	for (entry = (const void *)(environment + 1); entry->a_type != AT_NULL; entry++) {
+		if (entry->a_type == AT_PAGESZ)
+			hq_preload.page_bytes = entry->a_un.a_val;
+		else if (entry->a_type == AT_BASE)
+			hq_preload.loader_base = entry->a_un.a_val;
+		else if (entry->a_type == AT_ENTRY)
+			hq_preload.program_entry = entry->a_un.a_val;
+	}
+}
+
+static bool failed(long address)
+{
+	return (unsigned long)address > -4096ul;
+}
+
+static bool is_sound(const struct hq_wire *wire)
+{
+	return wire->magic == HQ_WIRE_MAGIC && wire->version == HQ_WIRE_VERSION &&
+	       wire->size == sizeof(*wire);
+}
+
+static struct hq_wire *map_wire(const char *path)
+{
+	const long fd = hq_raw4(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0);
+	struct hq_wire *wire = NULL;
+	long address = -1;
+
+	if (fd < 0)
+		return NULL;
+	if (hq_raw3(SYS_lseek, fd, 0, SEEK_END) >= (long)sizeof(*wire))
+		address = hq_raw6(SYS_mmap, 0, sizeof(*wire), PROT_READ | PROT_WRITE, MAP_SHARED,
+				  fd, 0);
+	hq_raw1(SYS_close, fd);
+	if (failed(address))
+		return NULL;
+	wire = (struct hq_wire *)address;
+	if (is_sound(wire))
+		return wire;
+	hq_raw3(SYS_munmap, address, sizeof(*wire), 0);
+	return NULL;
+}
+
+/* A page that reads 0 in a forked child. Left out, forks are found by process id. */
+static void make_alive_page(void)
+{
+	const long size = (long)hq_preload.page_bytes;
+	const long address = hq_raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (failed(address))
+		return;
+	if (hq_raw3(SYS_madvise, address, size, MADV_WIPEONFORK)) {
+		hq_raw3(SYS_munmap, address, size, 0);
+		return;
+	}
+	hq_preload.alive = (_Atomic uint64_t *)address;
+	hq_store_relaxed(hq_preload.alive, 1);
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	hq_raw3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+/* A program does not wait for the controller, but gives it the time to open the gate before main. */
+static void await_go(void)
+{
+	const uint64_t deadline_ns = clock_ns() + GO_WAIT_NS;
+	const struct timespec step = { .tv_nsec = (long)GO_STEP_NS };
+
+	/* Pairs with the controller's release of `go`, which follows the gate. */
+	while (!hq_load_acquire(&hq_preload.wire->go) && clock_ns() < deadline_ns)
+		hq_raw3(SYS_nanosleep, (long)&step, 0, 0);
+}
+
+static void report(bool is_first)
+{
+	struct hq_wire_status *status = &hq_preload.wire->status;
+
+	if (!is_first)
+		return;
+	hq_provider_report(status);
+	hq_store_relaxed(&status->preloaded, 1);
+	if (hq_preload.wire->config.is_host)
+		return;
+	hq_store_relaxed(&status->ready_ns, clock_ns());
+	/* Pairs with the controller's acquire: provider and times are written. */
+	hq_store_release(&status->state, HQ_TARGET_READY);
+	await_go();
+}
+
+static void arm(bool is_first)
+{
+	const int ret = hq_trap_arm();
+	const uint32_t mechanism = hq_preload.wire->config.mechanism;
+
+	if (ret && is_first)
+		hq_preload.plane->arm_error = ret;
+	/* Under notification the supervisor says so, once it has the listener. */
+	if (!ret && mechanism != HQ_MECHANISM_NOTIFY)
+		hq_store_release(&hq_preload.plane->armed, 1);
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+	const char *path = value_of(environment, HQ_WIRE_ENV);
+	struct hq_wire *wire;
+	bool is_first;
+
+	(void)argc;
+	(void)argv;
+	hq_interpose_resolve();
+	if (!path || !(wire = map_wire(path)))
+		return;
+	hq_preload.page_bytes = 4096;
+	read_auxiliary(environment);
+	hq_preload.wire = wire;
+	hq_preload.plane = &wire->plane;
+	make_alive_page();
+	is_first = hq_identity_start();
+	arm(is_first);
+	report(is_first);
+}
