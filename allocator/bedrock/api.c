@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The public functions, but for statistics: argument checks, errno, and which part serves what.
+ */
+#include "allocator/bedrock/bedrock.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "allocator/bedrock/cache.h"
+#include "allocator/bedrock/decay.h"
+#include "allocator/bedrock/fast.h"
+#include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/large.h"
+
+const char bedrock_version_string[] = "bedrock 0.1";
+
+const char *bedrock_version(void)
+{
+	return bedrock_version_string;
+}
+
+static inline bool bedrock_is_power_of_two(size_t value)
+{
+	return value != 0 && (value & (value - 1)) == 0;
+}
+
+static void *bedrock_fail(int error)
+{
+	errno = error;
+	return NULL;
+}
+
+/* The end of every slow allocation. */
+static void *bedrock_finish(void *block)
+{
+	bedrock_decay_tick(&bedrock_heap);
+	return bedrock_likely(block != NULL) ? block : bedrock_fail(ENOMEM);
+}
+
+__attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
+{
+	const struct bedrock_large_request request = {.bytes = bytes, .align_bytes = 1};
+
+	if (bytes > PTRDIFF_MAX)
+		return bedrock_fail(ENOMEM);
+	bedrock_heap_ensure(&bedrock_heap);
+	if (bytes <= BEDROCK_SMALL_MAX_BYTES)
+		return bedrock_finish(bedrock_cache_alloc(bedrock_class_for(bytes)));
+	return bedrock_finish(bedrock_large_alloc(&request));
+}
+
+__attribute__((noinline)) void *bedrock_calloc_slow(size_t bytes)
+{
+	const struct bedrock_large_request request = {
+		.bytes = bytes,
+		.align_bytes = 1,
+		.is_zero_wanted = true,
+	};
+
+	if (bytes > PTRDIFF_MAX)
+		return bedrock_fail(ENOMEM);
+	if (bytes <= BEDROCK_SMALL_MAX_BYTES) {
+		void *block = bedrock_malloc_slow(bytes);
+
+		return block ? memset(block, 0, bytes) : NULL;
+	}
+	bedrock_heap_ensure(&bedrock_heap);
+	return bedrock_finish(bedrock_large_alloc(&request));
+}
+
+__attribute__((noinline)) void bedrock_free_slow(void *block)
+{
+	unsigned class_index = bedrock_chunk_class_of(block);
+
+	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
+		bedrock_large_free(block);
+	else
+		bedrock_cache_free(block, class_index);
+	bedrock_decay_tick(&bedrock_heap);
+}
+
+void *bedrock_malloc(size_t bytes)
+{
+	return bedrock_fast_malloc(bytes);
+}
+
+void *bedrock_calloc(size_t count, size_t item_bytes)
+{
+	return bedrock_fast_calloc(count, item_bytes);
+}
+
+void bedrock_free(void *block)
+{
+	bedrock_fast_free(block);
+}
+
+void bedrock_free_sized(void *block, size_t bytes)
+{
+	bedrock_assert(!block || bytes <= bedrock_malloc_usable_size(block));
+	(void)bytes;
+	bedrock_fast_free(block);
+}
+
+void bedrock_free_aligned_sized(void *block, size_t align_bytes, size_t bytes)
+{
+	bedrock_assert(((uintptr_t)block & (align_bytes - 1)) == 0);
+	(void)align_bytes;
+	bedrock_free_sized(block, bytes);
+}
+
+size_t bedrock_malloc_usable_size(void *block)
+{
+	if (!block)
+		return 0;
+	unsigned class_index = bedrock_chunk_class_of(block);
+
+	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
+		return bedrock_large_usable_bytes(block);
+	return bedrock_class_bytes(class_index);
+}
+
+/* An aligned block, without touching errno. align_bytes is a power of two. */
+static void *bedrock_alloc_aligned(size_t align_bytes, size_t bytes)
+{
+	const struct bedrock_large_request request = {.bytes = bytes, .align_bytes = align_bytes};
+
+	if (bytes > PTRDIFF_MAX || align_bytes > PTRDIFF_MAX)
+		return NULL;
+	unsigned class_index = bedrock_class_for_aligned(bytes, align_bytes);
+
+	if (class_index == BEDROCK_CLASS_NONE) {
+		bedrock_heap_ensure(&bedrock_heap);
+		return bedrock_large_alloc(&request);
+	}
+	void *block = bedrock_fast_pop(class_index);
+
+	if (block)
+		return block;
+	bedrock_heap_ensure(&bedrock_heap);
+	return bedrock_cache_alloc(class_index);
+}
+
+int bedrock_posix_memalign(void **out, size_t align_bytes, size_t bytes)
+{
+	if (!bedrock_is_power_of_two(align_bytes) || align_bytes % sizeof(void *) != 0)
+		return EINVAL;
+	void *block = bedrock_alloc_aligned(align_bytes, bytes);
+
+	bedrock_decay_tick(&bedrock_heap);
+	if (!block)
+		return ENOMEM;
+	*out = block;
+	return 0;
+}
+
+void *bedrock_aligned_alloc(size_t align_bytes, size_t bytes)
+{
+	if (!bedrock_is_power_of_two(align_bytes))
+		return bedrock_fail(EINVAL);
+	return bedrock_finish(bedrock_alloc_aligned(align_bytes, bytes));
+}
+
+void *bedrock_memalign(size_t align_bytes, size_t bytes)
+{
+	return bedrock_aligned_alloc(align_bytes, bytes);
+}
+
+void *bedrock_valloc(size_t bytes)
+{
+	bedrock_heap_ensure(&bedrock_heap);
+	return bedrock_aligned_alloc(bedrock_heap.os_page_bytes, bytes);
+}
+
+void *bedrock_pvalloc(size_t bytes)
+{
+	bedrock_heap_ensure(&bedrock_heap);
+	size_t mask = bedrock_heap.os_page_bytes - 1;
+
+	if (bytes > PTRDIFF_MAX)
+		return bedrock_fail(ENOMEM);
+	size_t whole_bytes = bytes ? (bytes + mask) & ~mask : mask + 1;
+
+	return bedrock_aligned_alloc(mask + 1, whole_bytes);
+}
+
+/*
+ * Is the small block good enough for the new size as it is? A shrink by more than half is
+ * worth a copy, a smaller one is not.
+ */
+static bool bedrock_realloc_fits(unsigned class_index, size_t bytes)
+{
+	size_t usable_bytes = bedrock_class_bytes(class_index);
+
+	if (bytes > usable_bytes)
+		return false;
+	return bytes >= usable_bytes / 2 || bedrock_class_for(bytes) == class_index;
+}
+
+static void *bedrock_realloc_copy(void *block, size_t usable_bytes, size_t bytes)
+{
+	int saved_errno = errno;
+	void *copy = bedrock_fast_malloc(bytes);
+
+	if (!copy) {
+		/* The old block is still large enough for a smaller size. */
+		if (bytes > usable_bytes)
+			return NULL;
+		errno = saved_errno;
+		return block;
+	}
+	memcpy(copy, block, usable_bytes < bytes ? usable_bytes : bytes);
+	bedrock_fast_free(block);
+	return copy;
+}
+
+static void *bedrock_realloc_block(void *block, size_t bytes)
+{
+	unsigned class_index = bedrock_chunk_class_of(block);
+	size_t usable_bytes = bedrock_malloc_usable_size(block);
+
+	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE) {
+		void *resized = bedrock_large_resize(block, bytes);
+
+		if (resized)
+			return resized;
+	} else if (bedrock_realloc_fits(class_index, bytes)) {
+		return block;
+	}
+	return bedrock_realloc_copy(block, usable_bytes, bytes);
+}
+
+void *bedrock_realloc(void *block, size_t bytes)
+{
+	if (!block)
+		return bedrock_fast_malloc(bytes);
+	if (bytes == 0) {
+		bedrock_fast_free(block);
+		return NULL;
+	}
+	if (bytes > PTRDIFF_MAX)
+		return bedrock_fail(ENOMEM);
+	return bedrock_realloc_block(block, bytes);
+}
+
+void *bedrock_reallocarray(void *block, size_t count, size_t item_bytes)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, item_bytes, &bytes))
+		return bedrock_fail(ENOMEM);
+	return bedrock_realloc(block, bytes);
+}
+
+uint64_t bedrock_purge(void)
+{
+	bedrock_heap_ensure(&bedrock_heap);
+	bedrock_cache_flush();
+	return bedrock_decay_purge(&bedrock_heap);
+}
+
+int bedrock_malloc_trim(size_t keep_bytes)
+{
+	(void)keep_bytes;
+	return bedrock_purge() > 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What concerns all bins of an arena at once.
+ */
+#include "allocator/bedrock/arena.h"
+
+#include "allocator/bedrock/debug.h"
+
+void bedrock_arena_init(struct bedrock_arena *arena, uint32_t index, struct bedrock_space *space)
+{
+	arena->index = index;
+	bedrock_pages_init(&arena->pages, arena, space);
+	bedrock_lock_init(&arena->decay.lock, BEDROCK_RANK_DECAY);
+	for (unsigned i = 0; i < BEDROCK_CLASS_COUNT; i++)
+		bedrock_bin_init(&arena->bins[i]);
+}
+
+void bedrock_arena_collect(struct bedrock_arena *arena, bool keep_one)
+{
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
+		struct bedrock_bin *bin = &arena->bins[i];
+
+		/* Without anything pending there may still be an empty slab that was kept. */
+		if (bedrock_load_relaxed(&bin->pending) ||
+		    (!keep_one && bedrock_load_relaxed(&bin->slab_count) > 0))
+			bedrock_slab_collect(arena, i, keep_one);
+	}
+}
+
+void bedrock_arena_lock_bins(struct bedrock_arena *arena)
+{
+	for (unsigned i = 0; i < BEDROCK_CLASS_COUNT; i++)
+		bedrock_lock_take(&arena->bins[i].lock);
+}
+
+void bedrock_arena_unlock_bins(struct bedrock_arena *arena)
+{
+	for (unsigned i = BEDROCK_CLASS_COUNT; i-- > 0;)
+		bedrock_lock_give(&arena->bins[i].lock);
+}

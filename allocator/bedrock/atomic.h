@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory orders by name.
+ *
+ * Every atomic access in the allocator goes through this header, so that the order of each
+ * access can be read from its name and no other file spells out a memory order. The rule for
+ * callers: an acquire or release that is not obvious carries a comment naming its other side.
+ */
+#ifndef BEDROCK_ATOMIC_H
+#define BEDROCK_ATOMIC_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define bedrock_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
+#define bedrock_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)
+#define bedrock_store_relaxed(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
+#define bedrock_store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
+#define bedrock_exchange_acquire(p, v) atomic_exchange_explicit((p), (v), memory_order_acquire)
+#define bedrock_exchange_release(p, v) atomic_exchange_explicit((p), (v), memory_order_release)
+#define bedrock_exchange_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
+#define bedrock_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
+#define bedrock_add_release(p, v) atomic_fetch_add_explicit((p), (v), memory_order_release)
+#define bedrock_sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
+#define bedrock_sub_acq_rel(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
+
+/* On failure *expected holds the value seen, loaded relaxed. The weak forms may fail spuriously. */
+#define bedrock_cas_acquire(p, expected, v)                                                        \
+	atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acquire,        \
+						memory_order_relaxed)
+#define bedrock_cas_weak_release(p, expected, v)                                                   \
+	atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_release,          \
+					      memory_order_relaxed)
+#define bedrock_cas_weak_acq_rel(p, expected, v)                                                   \
+	atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_acq_rel,          \
+					      memory_order_relaxed)
+
+/* Tell the core that this is a waiting loop. */
+static inline void bedrock_atomic_pause(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bedrock: a memory allocator for programs that live under a memory limit.
+ *
+ * Preload libbedrock.so, or link it or libbedrock.a, and malloc and its family are served by
+ * it. The same functions are here under a prefix, together with a few of its own. Options come
+ * from the environment variable BEDROCK_CONF, see docs/bedrock.md.
+ *
+ * What holds for all of them:
+ *  - every function may be called from any thread, before and after constructors, in the child
+ *    of a fork, and at the end of a thread; none from a signal handler;
+ *  - a block is aligned to 16 bytes at least;
+ *  - a request above PTRDIFF_MAX is refused, and no multiplication wraps;
+ *  - NULL comes with errno ENOMEM, or EINVAL for an alignment that is not a power of two, unless
+ *    stated otherwise; freeing keeps errno.
+ */
+#ifndef BEDROCK_H
+#define BEDROCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BEDROCK_API __attribute__((visibility("default")))
+
+/* A block of `bytes` bytes. For 0 bytes, a block of its own that can be freed. */
+BEDROCK_API void *bedrock_malloc(size_t bytes);
+
+/* Free a block; NULL is allowed. */
+BEDROCK_API void bedrock_free(void *block);
+
+/* A block for `count` items of `item_bytes` each, all bytes zero. */
+BEDROCK_API void *bedrock_calloc(size_t count, size_t item_bytes);
+
+/*
+ * A block of `bytes` bytes with the content of `block`, up to the smaller of both sizes; `block`
+ * is then gone. On failure it returns NULL and `block` is as it was. With block NULL this is
+ * malloc. With bytes 0 it frees `block` and returns NULL, as the GNU C library does.
+ */
+BEDROCK_API void *bedrock_realloc(void *block, size_t bytes);
+
+/* realloc to count * item_bytes; fails with ENOMEM if the product does not fit. */
+BEDROCK_API void *bedrock_reallocarray(void *block, size_t count, size_t item_bytes);
+
+/*
+ * A block whose address is a multiple of `align_bytes`, a power of two and a multiple of
+ * sizeof(void *), into *out. -> 0, EINVAL or ENOMEM; on failure *out and errno are not touched.
+ */
+BEDROCK_API int bedrock_posix_memalign(void **out, size_t align_bytes, size_t bytes);
+
+/* A block whose address is a multiple of `align_bytes`, a power of two. */
+BEDROCK_API void *bedrock_aligned_alloc(size_t align_bytes, size_t bytes);
+
+/* The same as bedrock_aligned_alloc. */
+BEDROCK_API void *bedrock_memalign(size_t align_bytes, size_t bytes);
+
+/* A block aligned to the kernel's page size. */
+BEDROCK_API void *bedrock_valloc(size_t bytes);
+
+/* As valloc, the size rounded up to whole pages, one page at least. */
+BEDROCK_API void *bedrock_pvalloc(size_t bytes);
+
+/* Free a block of malloc, calloc or realloc whose requested size the caller knows. */
+BEDROCK_API void bedrock_free_sized(void *block, size_t bytes);
+
+/* Free a block of aligned_alloc whose alignment and requested size the caller knows. */
+BEDROCK_API void bedrock_free_aligned_sized(void *block, size_t align_bytes, size_t bytes);
+
+/* How many bytes of the block may be used; at least what was asked for. 0 for NULL. */
+BEDROCK_API size_t bedrock_malloc_usable_size(void *block);
+
+/* Give unused memory back to the kernel; `keep_bytes` is ignored. -> 1 if there was any. */
+BEDROCK_API int bedrock_malloc_trim(size_t keep_bytes);
+
+/*
+ * Return the calling thread's cached blocks and give all unused memory back to the kernel at
+ * once, whatever its age. -> the bytes given back.
+ */
+BEDROCK_API uint64_t bedrock_purge(void);
+
+/* "bedrock" and the version. */
+BEDROCK_API const char *bedrock_version(void);
+
+/* The same as text, for tools that look for a symbol. */
+BEDROCK_API extern const char bedrock_version_string[];
+
+/*
+ * A snapshot. Each number is exact for some moment during the call, but not all for the same.
+ *	allocated_bytes <= active_bytes, and active + dirty + muzzy + metadata <= mapped + static
+ */
+struct bedrock_stats {
+	/* In blocks that are in use or in thread caches, rounding to size classes included. */
+	uint64_t allocated_bytes;
+	/* In pages that hold such blocks. */
+	uint64_t active_bytes;
+	/* In unused pages that are still resident, and in free huge mappings kept for reuse. */
+	uint64_t dirty_bytes;
+	/* In unused pages that the kernel may take at any time. */
+	uint64_t muzzy_bytes;
+	/* In address space that is mapped but holds neither blocks nor resident free pages. */
+	uint64_t retained_bytes;
+	/* In all mappings. */
+	uint64_t mapped_bytes;
+	/* In the allocator's own structures that are outside of chunks. */
+	uint64_t metadata_bytes;
+	/* MADV_DONTNEED, MADV_FREE: calls that succeeded, and what they covered. */
+	uint64_t purge_calls;
+	uint64_t purge_bytes;
+	uint64_t lazy_purge_calls;
+	uint64_t lazy_purge_bytes;
+	/* Calls that the kernel refused. */
+	uint64_t failed_purge_calls;
+	uint64_t failed_unmap_calls;
+	/* Starts of the background thread that have failed since the last success. */
+	uint64_t failed_thread_starts;
+	uint64_t arena_count;
+	uint64_t thread_cache_count;
+};
+
+/* Take a snapshot. */
+BEDROCK_API void bedrock_stats_read(struct bedrock_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

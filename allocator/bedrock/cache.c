@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The slow half of the thread caches: filling, emptying, sizing, birth and end.
+ *
+ * Magazines start small and double each time they turn out too small, out of a budget of bytes
+ * that all classes of a thread share. Classes that have had no slow path for a while give
+ * their magazines and their share back.
+ */
+#include "allocator/bedrock/cache.h"
+
+#include "allocator/bedrock/arena.h"
+#include "allocator/bedrock/background.h"
+#include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/heap.h"
+
+#define BEDROCK_CACHE_TICK_EVERY 16u
+#define BEDROCK_CACHE_TRIM_EVERY 16u
+/* First magazine of a class: a page's worth, but not more blocks than this. */
+#define BEDROCK_CACHE_FIRST_BLOCKS 16u
+
+/* Where a thread is in its life, as far as its cache is concerned. */
+enum bedrock_thread_phase {
+	BEDROCK_THREAD_NEW,
+	BEDROCK_THREAD_IN_BIRTH,
+	BEDROCK_THREAD_CACHED,
+	BEDROCK_THREAD_OVER,
+};
+
+static const struct bedrock_cache bedrock_cache_none;
+
+__thread struct bedrock_cache *bedrock_cache_current =
+	(struct bedrock_cache *)(uintptr_t)&bedrock_cache_none;
+
+static __thread enum bedrock_thread_phase bedrock_thread_phase
+	__attribute__((tls_model("initial-exec")));
+
+static struct bedrock_cache *bedrock_cache_get_memory(struct bedrock_heap *heap)
+{
+	bedrock_lock_take(&heap->meta.lock);
+	struct bedrock_cache *cache = heap->spare_caches;
+
+	if (cache)
+		heap->spare_caches = cache->next_spare;
+	bedrock_lock_give(&heap->meta.lock);
+	return cache ? cache : bedrock_meta_alloc(&heap->meta, sizeof(*cache));
+}
+
+static void bedrock_cache_put_memory(struct bedrock_heap *heap, struct bedrock_cache *cache)
+{
+	bedrock_lock_take(&heap->meta.lock);
+	cache->next_spare = heap->spare_caches;
+	heap->spare_caches = cache;
+	bedrock_lock_give(&heap->meta.lock);
+}
+
+/* Make the cache known to the thread's end. libc may allocate for this: see IN_BIRTH. */
+static struct bedrock_cache *bedrock_cache_adopt(struct bedrock_heap *heap,
+						 struct bedrock_cache *cache)
+{
+	if (pthread_setspecific(heap->thread_key, cache) != 0) {
+		bedrock_cache_put_memory(heap, cache);
+		bedrock_thread_phase = BEDROCK_THREAD_NEW;
+		return NULL;
+	}
+	bedrock_add_relaxed(&heap->live_caches, 1);
+	bedrock_cache_current = cache;
+	bedrock_thread_phase = BEDROCK_THREAD_CACHED;
+	return cache;
+}
+
+static struct bedrock_cache *bedrock_cache_create(struct bedrock_heap *heap)
+{
+	if (!heap->has_thread_key || !heap->options.is_tcache)
+		return NULL;
+	struct bedrock_cache *cache = bedrock_cache_get_memory(heap);
+
+	if (!cache)
+		return NULL;
+	bedrock_thread_phase = BEDROCK_THREAD_IN_BIRTH;
+	cache->spare_bytes = BEDROCK_CACHE_BUDGET_BYTES;
+	cache->thread_index = bedrock_add_relaxed(&heap->next_thread_arena, 1);
+	cache->tick_left = BEDROCK_CACHE_TICK_EVERY;
+	cache->trim_left = BEDROCK_CACHE_TRIM_EVERY;
+	cache->trim_class = 1;
+	return bedrock_cache_adopt(heap, cache);
+}
+
+/* The calling thread's cache, or NULL: it cannot have one, not yet or not any more. */
+static inline struct bedrock_cache *bedrock_cache_get(void)
+{
+	if (bedrock_likely(bedrock_thread_phase == BEDROCK_THREAD_CACHED))
+		return bedrock_cache_current;
+	if (bedrock_thread_phase != BEDROCK_THREAD_NEW)
+		return NULL;
+	return bedrock_cache_create(&bedrock_heap);
+}
+
+uint32_t bedrock_cache_thread_index(void)
+{
+	if (bedrock_thread_phase == BEDROCK_THREAD_CACHED)
+		return bedrock_cache_current->thread_index;
+	return (uint32_t)((uintptr_t)&bedrock_thread_phase >> 12);
+}
+
+/* Return a chain and forget it. */
+static void bedrock_cache_return(unsigned class_index, void **head, uint32_t *count)
+{
+	if (*head)
+		bedrock_slab_return(class_index, *head);
+	*head = NULL;
+	*count = 0;
+}
+
+static void bedrock_cache_return_spare(struct bedrock_cache *cache, unsigned class_index)
+{
+	struct bedrock_cache_side *side = &cache->sides[class_index];
+
+	bedrock_cache_return(class_index, &side->head, &side->count);
+}
+
+static void bedrock_cache_return_hot(struct bedrock_cache *cache, unsigned class_index)
+{
+	struct bedrock_cache_bin *bin = &cache->bins[class_index];
+
+	bedrock_cache_return(class_index, &bin->head, &bin->count);
+}
+
+static void bedrock_cache_set_limit(struct bedrock_cache *cache, unsigned class_index,
+				    uint32_t limit)
+{
+	struct bedrock_cache_bin *bin = &cache->bins[class_index];
+	int64_t pair_bytes = 2 * (int64_t)bedrock_class_bytes(class_index);
+
+	cache->spare_bytes += ((int64_t)bin->limit - (int64_t)limit) * pair_bytes;
+	bin->limit = limit;
+}
+
+/* Shrink the next class if it has been idle since the last time round. */
+static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_class)
+{
+	unsigned class_index = cache->trim_class;
+	struct bedrock_cache_bin *bin = &cache->bins[class_index];
+
+	cache->trim_class = class_index + 1 < BEDROCK_CLASS_COUNT ? class_index + 1 : 1;
+	if (class_index == busy_class || bin->limit == 0)
+		return;
+	if (cache->sides[class_index].is_touched) {
+		cache->sides[class_index].is_touched = 0;
+		return;
+	}
+	bedrock_cache_return_spare(cache, class_index);
+	bedrock_cache_set_limit(cache, class_index, bin->limit / 2);
+	if (bin->count > bin->limit)
+		bedrock_cache_return_hot(cache, class_index);
+}
+
+static void bedrock_cache_note_slow(struct bedrock_cache *cache, unsigned class_index)
+{
+	cache->sides[class_index].is_touched = 1;
+	if (--cache->trim_left > 0)
+		return;
+	cache->trim_left = BEDROCK_CACHE_TRIM_EVERY;
+	bedrock_cache_trim_next(cache, class_index);
+}
+
+static uint32_t bedrock_cache_first_limit(size_t block_bytes)
+{
+	size_t blocks = BEDROCK_PAGE_BYTES / block_bytes;
+
+	if (blocks > BEDROCK_CACHE_FIRST_BLOCKS)
+		return BEDROCK_CACHE_FIRST_BLOCKS;
+	return blocks > 0 ? (uint32_t)blocks : 1;
+}
+
+/* The magazine was too small: double it if the budget allows, at others' expense if not. */
+static void bedrock_cache_grow(struct bedrock_cache *cache, unsigned class_index)
+{
+	size_t block_bytes = bedrock_class_bytes(class_index);
+	uint32_t limit = cache->bins[class_index].limit;
+	uint32_t most = bedrock_class_magazine_max(class_index);
+	uint32_t wanted = limit ? 2 * limit : bedrock_cache_first_limit(block_bytes);
+
+	if (block_bytes > (size_t)bedrock_heap.options.tcache_max_bytes)
+		return;
+	if (wanted > most)
+		wanted = most;
+	int64_t cost_bytes = 2 * (int64_t)block_bytes * ((int64_t)wanted - (int64_t)limit);
+
+	for (int i = 0; i < 4 && cache->spare_bytes < cost_bytes; i++)
+		bedrock_cache_trim_next(cache, class_index);
+	if (cache->spare_bytes >= cost_bytes)
+		bedrock_cache_set_limit(cache, class_index, wanted);
+}
+
+static void *bedrock_cache_pop(struct bedrock_cache_bin *bin)
+{
+	void *block = bin->head;
+
+	bin->head = *(void **)block;
+	bin->count--;
+	return block;
+}
+
+/* Fill the empty hot magazine: with the spare one, or else from an arena. */
+static int bedrock_cache_fill(struct bedrock_cache *cache, unsigned class_index)
+{
+	struct bedrock_cache_bin *bin = &cache->bins[class_index];
+	struct bedrock_cache_side *side = &cache->sides[class_index];
+	struct bedrock_heap *heap = &bedrock_heap;
+	struct bedrock_list list;
+
+	if (side->head) {
+		bin->head = side->head;
+		bin->count = side->count;
+		side->head = NULL;
+		side->count = 0;
+		return 0;
+	}
+	bedrock_cache_grow(cache, class_index);
+	uint32_t want = bin->limit > 0 ? bin->limit : 1;
+	int rc = bedrock_heap_take(heap, bedrock_heap_arena(heap, cache->thread_index),
+				   class_index, want, &list);
+
+	if (rc)
+		return rc;
+	bin->head = list.head;
+	bin->count = list.count;
+	return 0;
+}
+
+/* For threads without a cache. */
+static void *bedrock_cache_alloc_direct(unsigned class_index)
+{
+	struct bedrock_heap *heap = &bedrock_heap;
+	struct bedrock_arena *arena = bedrock_heap_arena(heap, bedrock_cache_thread_index());
+	struct bedrock_list list;
+
+	if (bedrock_heap_take(heap, arena, class_index, 1, &list))
+		return NULL;
+	return list.head;
+}
+
+void *bedrock_cache_alloc(unsigned class_index)
+{
+	struct bedrock_cache *cache = bedrock_cache_get();
+
+	if (!cache)
+		return bedrock_cache_alloc_direct(class_index);
+	bedrock_cache_note_slow(cache, class_index);
+	if (!cache->bins[class_index].head && bedrock_cache_fill(cache, class_index))
+		return NULL;
+	return bedrock_cache_pop(&cache->bins[class_index]);
+}
+
+void bedrock_cache_free(void *block, unsigned class_index)
+{
+	struct bedrock_cache *cache = bedrock_cache_get();
+
+	if (!cache) {
+		*(void **)block = NULL;
+		bedrock_slab_return(class_index, block);
+		return;
+	}
+	struct bedrock_cache_bin *bin = &cache->bins[class_index];
+	struct bedrock_cache_side *side = &cache->sides[class_index];
+
+	bedrock_cache_note_slow(cache, class_index);
+	if (bin->count >= bin->limit) {
+		bedrock_cache_grow(cache, class_index);
+		if (bin->count >= bin->limit) {
+			bedrock_cache_return_spare(cache, class_index);
+			side->head = bin->head;
+			side->count = bin->count;
+			bin->head = NULL;
+			bin->count = 0;
+		}
+	}
+	*(void **)block = bin->head;
+	bin->head = block;
+	bin->count++;
+	/* A class that may not be cached at all. */
+	if (bin->limit == 0)
+		bedrock_cache_return_hot(cache, class_index);
+}
+
+static void bedrock_cache_empty(struct bedrock_cache *cache)
+{
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
+		bedrock_cache_return_spare(cache, i);
+		bedrock_cache_return_hot(cache, i);
+	}
+}
+
+void bedrock_cache_flush(void)
+{
+	if (bedrock_thread_phase == BEDROCK_THREAD_CACHED)
+		bedrock_cache_empty(bedrock_cache_current);
+}
+
+void bedrock_cache_end(void *argument)
+{
+	struct bedrock_heap *heap = &bedrock_heap;
+	struct bedrock_cache *cache = argument;
+
+	bedrock_thread_phase = BEDROCK_THREAD_OVER;
+	bedrock_cache_current = (struct bedrock_cache *)(uintptr_t)&bedrock_cache_none;
+	bedrock_cache_empty(cache);
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
+		bedrock_cache_set_limit(cache, i, 0);
+		cache->sides[i].is_touched = 0;
+	}
+	bedrock_cache_put_memory(heap, cache);
+	/* Pairs with the load in bedrock_background_is_alone. */
+	if (bedrock_sub_acq_rel(&heap->live_caches, 1) == 1)
+		bedrock_background_wake(&heap->background);
+}
+
+void bedrock_cache_forgo(void)
+{
+	bedrock_thread_phase = BEDROCK_THREAD_OVER;
+}
+
+int bedrock_cache_is_tick(void)
+{
+	if (bedrock_thread_phase != BEDROCK_THREAD_CACHED)
+		return 1;
+	struct bedrock_cache *cache = bedrock_cache_current;
+
+	if (--cache->tick_left > 0)
+		return 0;
+	cache->tick_left = BEDROCK_CACHE_TICK_EVERY;
+	return 1;
+}
+
+int bedrock_cache_is_settled(void)
+{
+	return bedrock_thread_phase == BEDROCK_THREAD_CACHED ||
+	       (bedrock_thread_phase == BEDROCK_THREAD_NEW && !bedrock_heap.options.is_tcache);
+}
+
+void bedrock_cache_forget_others(void)
+{
+	bool has_own = bedrock_thread_phase == BEDROCK_THREAD_CACHED;
+
+	bedrock_store_relaxed(&bedrock_heap.live_caches, has_own ? 1 : 0);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Thread caches.
+ *
+ * For each size class a thread keeps two magazines of free blocks: the hot one, which malloc
+ * pops and free pushes, and the spare one. When the hot one is full it becomes the spare one,
+ * and the old spare one is returned as a whole; when it is empty the spare one takes its place.
+ * So a thread that goes to and fro at the brink never pays for it at every step, and what is
+ * returned is always what was used least recently.
+ *
+ * The current cache is always there: threads without one see an empty one that is read-only,
+ * whose magazines have no room. The fast paths therefore test nothing else.
+ */
+#ifndef BEDROCK_CACHE_H
+#define BEDROCK_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocator/bedrock/classes.h"
+
+/* Class 0 and the class of large blocks never have room: they lead to the slow path. */
+#define BEDROCK_CACHE_BINS (BEDROCK_CLASS_COUNT + 1)
+
+/* The hot magazine. Invariant: count <= limit, or limit was lowered since the last slow path. */
+struct bedrock_cache_bin {
+	void *head;
+	uint32_t count;
+	uint32_t limit;
+};
+
+/* The spare magazine, and whether the class was in a slow path since it was last looked at. */
+struct bedrock_cache_side {
+	void *head;
+	uint32_t count;
+	uint32_t is_touched;
+};
+
+/*
+ * Owned by its thread. Invariant, over all classes:
+ *	spare_bytes + sum of 2 * limit * bytes == BEDROCK_CACHE_BUDGET_BYTES
+ */
+struct bedrock_cache {
+	struct bedrock_cache_bin bins[BEDROCK_CACHE_BINS];
+	struct bedrock_cache_side sides[BEDROCK_CACHE_BINS];
+	int64_t spare_bytes;
+	uint32_t thread_index;
+	/* Slow paths until the next look at the clock, and until the next look for idle bins. */
+	uint32_t tick_left;
+	uint32_t trim_left;
+	uint32_t trim_class;
+	struct bedrock_cache *next_spare;
+};
+
+#define BEDROCK_CACHE_BUDGET_BYTES ((int64_t)1 << 20)
+
+extern __thread struct bedrock_cache *bedrock_cache_current
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* malloc(bytes) for a small size, when the hot magazine is empty. -> NULL if out of memory. */
+void *bedrock_cache_alloc(unsigned class_index);
+
+/* free(block) of a small block, when the hot magazine is full. */
+void bedrock_cache_free(void *block, unsigned class_index);
+
+/* Return every block the calling thread's cache holds. */
+void bedrock_cache_flush(void);
+
+/* The calling thread ends: return its blocks and its cache. For pthread_key_create. */
+void bedrock_cache_end(void *cache);
+
+/* The calling thread shall never have a cache; for the background thread. */
+void bedrock_cache_forgo(void);
+
+/* A number that is the same at each call of one thread, and often differs between threads. */
+uint32_t bedrock_cache_thread_index(void);
+
+/* Count a slow path. -> is it time to look at the clock? */
+int bedrock_cache_is_tick(void);
+
+/* Is the thread in the middle of its life, so that it may start another? */
+int bedrock_cache_is_settled(void);
+
+/* Forget all threads but this one: their stacks are gone. For the child of a fork. */
+void bedrock_cache_forget_others(void);
+
+#endif

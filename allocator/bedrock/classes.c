@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables of size classes and the shapes of slabs.
+ *
+ * Written as constants, with ranges, so that they need no initialisation and no locking. A slab
+ * is 16 KiB for tiny blocks and grows only as far as it must for eight, four or two larger ones:
+ * small slabs become empty sooner and give their pages back.
+ */
+#include "allocator/bedrock/classes.h"
+
+#include "allocator/bedrock/chunk.h"
+
+/* Eight classes that each serve `step` table slots, the first slot after `base` first. */
+#define BEDROCK_ROW(base, step, first)                                                             \
+	[(base) + 1 ... (base) + (step)] = (first),                                                \
+	[(base) + 1 + (step) ... (base) + 2 * (step)] = (first) + 1,                               \
+	[(base) + 1 + 2 * (step) ... (base) + 3 * (step)] = (first) + 2,                           \
+	[(base) + 1 + 3 * (step) ... (base) + 4 * (step)] = (first) + 3,                           \
+	[(base) + 1 + 4 * (step) ... (base) + 5 * (step)] = (first) + 4,                           \
+	[(base) + 1 + 5 * (step) ... (base) + 6 * (step)] = (first) + 5,                           \
+	[(base) + 1 + 6 * (step) ... (base) + 7 * (step)] = (first) + 6,                           \
+	[(base) + 1 + 7 * (step) ... (base) + 8 * (step)] = (first) + 7
+
+/* Slots of 16 bytes up to 1 KiB. A request of no bytes gets the smallest block. */
+const uint8_t bedrock_class_of_tiny[65] = {
+	[0] = 1,
+	BEDROCK_ROW(0, 1, 1),
+	BEDROCK_ROW(8, 1, 9),
+	BEDROCK_ROW(16, 2, 17),
+	BEDROCK_ROW(32, 4, 25),
+};
+
+/* Slots of 128 bytes up to 64 KiB; the first eight belong to the table above. */
+const uint8_t bedrock_class_of_medium[513] = {
+	BEDROCK_ROW(8, 1, 33),
+	BEDROCK_ROW(16, 2, 41),
+	BEDROCK_ROW(32, 4, 49),
+	BEDROCK_ROW(64, 8, 57),
+	BEDROCK_ROW(128, 16, 65),
+	BEDROCK_ROW(256, 32, 73),
+};
+
+#define BEDROCK_EIGHT(base, step)                                                                  \
+	(base) + (step), (base) + 2 * (step), (base) + 3 * (step), (base) + 4 * (step),            \
+	(base) + 5 * (step), (base) + 6 * (step), (base) + 7 * (step), (base) + 8 * (step)
+
+const uint32_t bedrock_class_bytes_table[BEDROCK_CLASS_COUNT] = {
+	0,
+	BEDROCK_EIGHT(0, 16),
+	BEDROCK_EIGHT(128, 16),
+	BEDROCK_EIGHT(256, 32),
+	BEDROCK_EIGHT(512, 64),
+	BEDROCK_EIGHT(1024, 128),
+	BEDROCK_EIGHT(2048, 256),
+	BEDROCK_EIGHT(4096, 512),
+	BEDROCK_EIGHT(8192, 1024),
+	BEDROCK_EIGHT(16384, 2048),
+	BEDROCK_EIGHT(32768, 4096),
+};
+
+unsigned bedrock_class_for_aligned(size_t bytes, size_t align_bytes)
+{
+	if (bytes > BEDROCK_SMALL_MAX_BYTES || align_bytes > BEDROCK_PAGE_BYTES)
+		return BEDROCK_CLASS_NONE;
+	/* A slab begins on a page, so a block is aligned when its size is a multiple. */
+	for (unsigned index = bedrock_class_for(bytes); index < BEDROCK_CLASS_COUNT; index++) {
+		if ((bedrock_class_bytes(index) & (align_bytes - 1)) == 0)
+			return index;
+	}
+	return BEDROCK_CLASS_NONE;
+}
+
+static unsigned bedrock_class_least_blocks(size_t block_bytes)
+{
+	if (block_bytes <= 8192)
+		return 8;
+	if (block_bytes <= 16384)
+		return 4;
+	return block_bytes <= 32768 ? 2 : 1;
+}
+
+unsigned bedrock_class_slab_pages(unsigned class_index)
+{
+	size_t block_bytes = bedrock_class_bytes(class_index);
+	size_t least_bytes = block_bytes * bedrock_class_least_blocks(block_bytes);
+
+	if (least_bytes < 4 * BEDROCK_PAGE_BYTES)
+		least_bytes = 4 * BEDROCK_PAGE_BYTES;
+	unsigned pages = (unsigned)((least_bytes + BEDROCK_PAGE_BYTES - 1) / BEDROCK_PAGE_BYTES);
+
+	/* At most one sixteenth of the slab may be left over at its end. */
+	while (pages * BEDROCK_PAGE_BYTES % block_bytes > pages * BEDROCK_PAGE_BYTES / 16)
+		pages++;
+	return pages;
+}
+
+unsigned bedrock_class_magazine_max(unsigned class_index)
+{
+	size_t blocks = BEDROCK_SMALL_MAX_BYTES / bedrock_class_bytes(class_index);
+
+	return blocks > 256 ? 256 : (unsigned)blocks;
+}

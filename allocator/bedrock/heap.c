@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Initialisation, the choice of an arena, and what to try when an arena has no memory.
+ */
+#include "allocator/bedrock/heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "allocator/bedrock/cache.h"
+#include "allocator/bedrock/decay.h"
+#include "allocator/bedrock/os.h"
+
+struct bedrock_heap bedrock_heap;
+
+static void bedrock_heap_configure(struct bedrock_heap *heap)
+{
+	const char *text;
+
+	if (heap->is_configured || !environ)
+		return;
+	heap->is_configured = true;
+	text = secure_getenv("BEDROCK_CONF");
+	if (text)
+		bedrock_options_parse(&heap->options, text);
+	uint32_t count = (uint32_t)heap->options.arena_count;
+
+	if (count == 0)
+		count = bedrock_os_cpu_count();
+	if (count > BEDROCK_ARENAS_MAX)
+		count = BEDROCK_ARENAS_MAX;
+	heap->huge.oversize_bytes = (uint64_t)heap->options.oversize_threshold_bytes;
+	bedrock_store_relaxed(&heap->arena_count, count);
+}
+
+static void bedrock_heap_init_parts(struct bedrock_heap *heap)
+{
+	bedrock_lock_init(&heap->arenas_lock, BEDROCK_RANK_ARENAS);
+	heap->os_page_bytes = bedrock_os_page_bytes();
+	bedrock_options_init(&heap->options);
+	bedrock_space_init(&heap->space);
+	bedrock_meta_init(&heap->meta);
+	bedrock_huge_init(&heap->huge, &heap->space);
+	bedrock_arena_init(&heap->first_arena, 0, &heap->space);
+	bedrock_store_relaxed(&heap->arena_count, 1);
+	bedrock_store_release(&heap->arenas[0], &heap->first_arena);
+	bedrock_heap_configure(heap);
+	heap->has_thread_key = pthread_key_create(&heap->thread_key, bedrock_cache_end) == 0;
+}
+
+void bedrock_heap_init(struct bedrock_heap *heap)
+{
+	bool is_mine;
+
+	/* The lock needs no initialisation: it is zero, and its rank is the lowest. */
+	bedrock_lock_take(&heap->init_lock);
+	is_mine = !bedrock_load_relaxed(&heap->is_ready);
+	if (is_mine) {
+		bedrock_heap_init_parts(heap);
+		bedrock_store_release(&heap->is_ready, true);
+	}
+	bedrock_lock_give(&heap->init_lock);
+	/* Outside of the lock, since libc may allocate to register handlers. */
+	if (is_mine)
+		bedrock_fork_register();
+}
+
+__attribute__((constructor)) static void bedrock_heap_construct(void)
+{
+	struct bedrock_heap *heap = &bedrock_heap;
+
+	bedrock_heap_ensure(heap);
+	bedrock_heap_configure(heap);
+	bedrock_store_release(&heap->is_constructed, true);
+}
+
+/* Arena 0 stands in when there is no memory for another. */
+static struct bedrock_arena *bedrock_heap_create_arena(struct bedrock_heap *heap, uint32_t index)
+{
+	bedrock_lock_take(&heap->arenas_lock);
+	struct bedrock_arena *arena = bedrock_load_relaxed(&heap->arenas[index]);
+
+	if (!arena) {
+		arena = bedrock_meta_alloc(&heap->meta, sizeof(*arena));
+		if (arena) {
+			bedrock_arena_init(arena, index, &heap->space);
+			/* Pairs with the load in bedrock_heap_arena_at. */
+			bedrock_store_release(&heap->arenas[index], arena);
+		}
+	}
+	bedrock_lock_give(&heap->arenas_lock);
+	return arena ? arena : &heap->first_arena;
+}
+
+struct bedrock_arena *bedrock_heap_arena(struct bedrock_heap *heap, uint32_t thread_index)
+{
+	uint32_t choice = heap->options.is_percpu_arena ? bedrock_os_cpu() : thread_index;
+	uint32_t index = choice % bedrock_load_relaxed(&heap->arena_count);
+	struct bedrock_arena *arena = bedrock_heap_arena_at(heap, index);
+
+	return bedrock_likely(arena != NULL) ? arena : bedrock_heap_create_arena(heap, index);
+}
+
+void bedrock_heap_relieve(struct bedrock_heap *heap)
+{
+	bedrock_huge_decay(&heap->huge, UINT64_MAX);
+}
+
+static int bedrock_heap_take_anywhere(struct bedrock_heap *heap, unsigned class_index,
+				      uint32_t want, struct bedrock_list *out)
+{
+	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
+		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);
+
+		if (!arena)
+			continue;
+		/* What other size classes gave back may become a slab of this one. */
+		bedrock_arena_collect(arena, false);
+		if (bedrock_slab_take(arena, class_index, want, false, out) == 0)
+			return 0;
+	}
+	return -ENOMEM;
+}
+
+int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first,
+		      unsigned class_index, uint32_t want, struct bedrock_list *out)
+{
+	if (bedrock_likely(bedrock_slab_take(first, class_index, want, true, out) == 0))
+		return 0;
+	if (bedrock_heap_take_anywhere(heap, class_index, want, out) == 0)
+		return 0;
+	bedrock_heap_relieve(heap);
+	return bedrock_slab_take(first, class_index, want, true, out);
+}
+
+static int bedrock_heap_take_run_anywhere(struct bedrock_heap *heap,
+					  const struct bedrock_pages_request *request,
+					  struct bedrock_run **out, bool *is_zero)
+{
+	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
+		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);
+
+		if (!arena)
+			continue;
+		bedrock_arena_collect(arena, false);
+		if (bedrock_pages_alloc(&arena->pages, request, out, is_zero) == 0)
+			return 0;
+	}
+	return -ENOMEM;
+}
+
+int bedrock_heap_take_run(struct bedrock_heap *heap, struct bedrock_arena *first,
+			  struct bedrock_pages_request *request, struct bedrock_run **out,
+			  bool *is_zero)
+{
+	request->may_grow = true;
+	if (bedrock_likely(bedrock_pages_alloc(&first->pages, request, out, is_zero) == 0))
+		return 0;
+	request->may_grow = false;
+	if (bedrock_heap_take_run_anywhere(heap, request, out, is_zero) == 0)
+		return 0;
+	request->may_grow = true;
+	bedrock_heap_relieve(heap);
+	return bedrock_pages_alloc(&first->pages, request, out, is_zero);
+}

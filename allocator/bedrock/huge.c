@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blocks with a mapping of their own, and the few free mappings kept for reuse.
+ *
+ * The first page of the mapping is a chunk header whose page map is all zero, which is how free
+ * tells such a block. The block begins one page later, or further for a large alignment; for an
+ * alignment of a chunk or more it begins exactly one chunk later.
+ */
+#include "allocator/bedrock/huge.h"
+
+#include <errno.h>
+
+#include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/os.h"
+
+/* After a refused move, this many growths copy instead of asking the kernel again. */
+#define BEDROCK_HUGE_HOLIDAY 16u
+
+void bedrock_huge_init(struct bedrock_huge *huge, struct bedrock_space *space)
+{
+	bedrock_lock_init(&huge->lock, BEDROCK_RANK_HUGE);
+	huge->space = space;
+}
+
+static void bedrock_huge_count(_Atomic(uint64_t) *counter, int64_t change)
+{
+	bedrock_store_relaxed(counter, bedrock_load_relaxed(counter) + (uint64_t)change);
+}
+
+/* The lock is held for all of the ring functions. */
+static void bedrock_ring_add(struct bedrock_huge_ring *ring, struct bedrock_chunk *chunk)
+{
+	struct bedrock_chunk *first = ring->first;
+
+	chunk->huge.next = first ? first : chunk;
+	chunk->huge.prev = first ? first->huge.prev : chunk;
+	chunk->huge.prev->huge.next = chunk;
+	chunk->huge.next->huge.prev = chunk;
+	ring->first = chunk;
+	ring->count++;
+	bedrock_huge_count(&ring->bytes, (int64_t)chunk->huge.mapped_bytes);
+}
+
+static void bedrock_ring_remove(struct bedrock_huge_ring *ring, struct bedrock_chunk *chunk)
+{
+	chunk->huge.next->huge.prev = chunk->huge.prev;
+	chunk->huge.prev->huge.next = chunk->huge.next;
+	if (ring->first == chunk)
+		ring->first = chunk->huge.next == chunk ? NULL : chunk->huge.next;
+	ring->count--;
+	bedrock_huge_count(&ring->bytes, -(int64_t)chunk->huge.mapped_bytes);
+}
+
+/* Take the smallest mapping that fits and is not more than twice as large, or NULL. */
+static struct bedrock_chunk *bedrock_ring_take(struct bedrock_huge_ring *ring, size_t bytes)
+{
+	struct bedrock_chunk *best = NULL;
+	struct bedrock_chunk *chunk = ring->first;
+
+	for (uint32_t i = 0; i < ring->count; i++, chunk = chunk->huge.next) {
+		size_t mapped_bytes = chunk->huge.mapped_bytes;
+
+		if (mapped_bytes < bytes || mapped_bytes / 2 > bytes)
+			continue;
+		if (!best || mapped_bytes < best->huge.mapped_bytes)
+			best = chunk;
+	}
+	if (best)
+		bedrock_ring_remove(ring, best);
+	return best;
+}
+
+static size_t bedrock_huge_round(size_t bytes)
+{
+	size_t mask = bedrock_os_page_bytes() - 1;
+
+	return (bytes + mask) & ~mask;
+}
+
+/* Cut the mapping down, if that is worth a call. If it is refused the mapping stays longer. */
+static void bedrock_huge_trim(struct bedrock_huge *huge, struct bedrock_chunk *chunk, size_t bytes)
+{
+	size_t mapped_bytes = chunk->huge.mapped_bytes;
+
+	if (mapped_bytes - bytes <= bytes / 8)
+		return;
+	if (bedrock_space_unmap(huge->space, (char *)chunk + bytes, mapped_bytes - bytes) == 0)
+		chunk->huge.mapped_bytes = bytes;
+}
+
+static struct bedrock_chunk *bedrock_huge_reuse(struct bedrock_huge *huge, size_t bytes)
+{
+	bedrock_lock_take(&huge->lock);
+	struct bedrock_chunk *chunk = bedrock_ring_take(&huge->kept, bytes);
+
+	if (!chunk)
+		chunk = bedrock_ring_take(&huge->stuck, bytes);
+	bedrock_lock_give(&huge->lock);
+	if (!chunk)
+		return NULL;
+	chunk->huge.is_purged = false;
+	bedrock_huge_trim(huge, chunk, bytes);
+	return chunk;
+}
+
+static int bedrock_huge_map(struct bedrock_huge *huge, size_t bytes, struct bedrock_chunk **out)
+{
+	void *address;
+	int rc = bedrock_space_map(huge->space, bytes, &address);
+
+	if (rc)
+		return rc;
+	struct bedrock_chunk *chunk = address;
+
+	chunk->huge.mapped_bytes = bytes;
+	*out = chunk;
+	return 0;
+}
+
+/* From the start of the mapping to the block; never so far that masking misses the header. */
+static size_t bedrock_huge_offset(size_t align_bytes)
+{
+	size_t least_bytes = bedrock_huge_round(BEDROCK_PAGE_BYTES);
+
+	if (align_bytes <= least_bytes)
+		return least_bytes;
+	return align_bytes < BEDROCK_CHUNK_BYTES ? align_bytes : BEDROCK_CHUNK_BYTES;
+}
+
+/*
+ * An alignment above the chunk size: the block must sit at a multiple of it, and the mapping
+ * start one chunk before. Map with slack and move the start up.
+ */
+static int bedrock_huge_map_over_aligned(struct bedrock_huge *huge, size_t bytes,
+					 size_t align_bytes, struct bedrock_chunk **out)
+{
+	void *raw;
+	int rc = bedrock_space_map(huge->space, bytes + align_bytes, &raw);
+
+	if (rc)
+		return rc;
+	uintptr_t first = (uintptr_t)raw + BEDROCK_CHUNK_BYTES;
+	uintptr_t block = (first + align_bytes - 1) & ~(align_bytes - 1);
+	struct bedrock_chunk *chunk = (struct bedrock_chunk *)(block - BEDROCK_CHUNK_BYTES);
+	size_t head_bytes = (size_t)((char *)chunk - (char *)raw);
+
+	chunk->huge.mapped_bytes = bytes + align_bytes - head_bytes;
+	if (head_bytes > 0) {
+		bedrock_space_discard(huge->space, raw, head_bytes);
+		bedrock_sub_relaxed(&huge->space->mapped_bytes, head_bytes);
+	}
+	bedrock_huge_trim(huge, chunk, bytes);
+	*out = chunk;
+	return 0;
+}
+
+int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_bytes, void **out,
+		       bool *is_zero)
+{
+	size_t offset_bytes = bedrock_huge_offset(align_bytes);
+	size_t limit_bytes = PTRDIFF_MAX - 4 * BEDROCK_CHUNK_BYTES;
+	struct bedrock_chunk *chunk = NULL;
+	int rc = 0;
+
+	if (bytes > limit_bytes || align_bytes > limit_bytes - bytes)
+		return -ENOMEM;
+	size_t need_bytes = bedrock_huge_round(offset_bytes + bytes);
+
+	if (align_bytes <= BEDROCK_CHUNK_BYTES)
+		chunk = bedrock_huge_reuse(huge, need_bytes);
+	*is_zero = !chunk;
+	if (!chunk && align_bytes > BEDROCK_CHUNK_BYTES)
+		rc = bedrock_huge_map_over_aligned(huge, need_bytes, align_bytes, &chunk);
+	else if (!chunk)
+		rc = bedrock_huge_map(huge, need_bytes, &chunk);
+	if (rc)
+		return rc;
+	chunk->huge.offset_bytes = offset_bytes;
+	bedrock_add_relaxed(&huge->live_bytes, chunk->huge.mapped_bytes);
+	*out = (char *)chunk + offset_bytes;
+	return 0;
+}
+
+/* Unmap for good, or else keep it as stuck, without its pages if the kernel takes those. */
+static int bedrock_huge_unmap(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
+{
+	size_t bytes = chunk->huge.mapped_bytes;
+	size_t header_bytes = bedrock_huge_round(BEDROCK_PAGE_BYTES);
+	int rc = bedrock_space_unmap(huge->space, chunk, bytes);
+
+	if (!rc)
+		return 0;
+	if (!chunk->huge.is_purged)
+		chunk->huge.is_purged = bedrock_os_purge((char *)chunk + header_bytes,
+							 bytes - header_bytes) == 0;
+	bedrock_lock_take(&huge->lock);
+	bedrock_ring_add(&huge->stuck, chunk);
+	bedrock_lock_give(&huge->lock);
+	return rc;
+}
+
+static bool bedrock_huge_keeps_too_much(const struct bedrock_huge *huge)
+{
+	return huge->kept.count > BEDROCK_HUGE_KEPT_MAX ||
+	       bedrock_load_relaxed(&huge->kept.bytes) > BEDROCK_HUGE_KEPT_BYTES_MAX;
+}
+
+/* Take the oldest kept mapping if it is one too many, or was freed before `before_ns`. */
+static struct bedrock_chunk *bedrock_huge_pop_kept(struct bedrock_huge *huge, uint64_t before_ns)
+{
+	struct bedrock_chunk *oldest = NULL;
+
+	bedrock_lock_take(&huge->lock);
+	if (huge->kept.first) {
+		struct bedrock_chunk *last = huge->kept.first->huge.prev;
+
+		if (bedrock_huge_keeps_too_much(huge) || last->huge.freed_ns < before_ns) {
+			oldest = last;
+			bedrock_ring_remove(&huge->kept, last);
+		}
+	}
+	bedrock_lock_give(&huge->lock);
+	return oldest;
+}
+
+static struct bedrock_chunk *bedrock_huge_pop_stuck(struct bedrock_huge *huge)
+{
+	struct bedrock_chunk *oldest = NULL;
+
+	bedrock_lock_take(&huge->lock);
+	if (huge->stuck.first) {
+		oldest = huge->stuck.first->huge.prev;
+		bedrock_ring_remove(&huge->stuck, oldest);
+	}
+	bedrock_lock_give(&huge->lock);
+	return oldest;
+}
+
+void bedrock_huge_decay(struct bedrock_huge *huge, uint64_t before_ns)
+{
+	int rc = 0;
+
+	for (struct bedrock_chunk *chunk; !rc && (chunk = bedrock_huge_pop_kept(huge, before_ns));)
+		rc = bedrock_huge_unmap(huge, chunk);
+	for (struct bedrock_chunk *chunk; !rc && (chunk = bedrock_huge_pop_stuck(huge));)
+		rc = bedrock_huge_unmap(huge, chunk);
+}
+
+/* Keep a mapping, and evict others until the bounds hold, whatever munmap says to that. */
+static void bedrock_huge_keep(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
+{
+	chunk->huge.freed_ns = bedrock_os_now_ns();
+	chunk->huge.is_purged = false;
+	bedrock_lock_take(&huge->lock);
+	bedrock_ring_add(&huge->kept, chunk);
+	bool is_too_much = bedrock_huge_keeps_too_much(huge);
+
+	bedrock_lock_give(&huge->lock);
+	if (!is_too_much)
+		return;
+	while ((chunk = bedrock_huge_pop_kept(huge, 0)))
+		bedrock_huge_unmap(huge, chunk);
+}
+
+void bedrock_huge_free(struct bedrock_huge *huge, void *block, bool is_kept)
+{
+	struct bedrock_chunk *chunk = bedrock_chunk_of(block);
+	size_t bytes = chunk->huge.mapped_bytes;
+
+	bedrock_sub_relaxed(&huge->live_bytes, bytes);
+	if (huge->oversize_bytes && bytes >= huge->oversize_bytes)
+		is_kept = false;
+	if (is_kept && bytes <= BEDROCK_HUGE_KEPT_BYTES_MAX)
+		bedrock_huge_keep(huge, chunk);
+	else
+		bedrock_huge_unmap(huge, chunk);
+}
+
+size_t bedrock_huge_usable_bytes(const void *block)
+{
+	const struct bedrock_chunk *chunk = bedrock_chunk_of(block);
+
+	return chunk->huge.mapped_bytes - chunk->huge.offset_bytes;
+}
+
+static void bedrock_huge_grown(struct bedrock_huge *huge, struct bedrock_chunk *chunk,
+			       size_t bytes)
+{
+	size_t more_bytes = bytes - chunk->huge.mapped_bytes;
+
+	bedrock_add_relaxed(&huge->live_bytes, more_bytes);
+	bedrock_add_relaxed(&huge->space->mapped_bytes, more_bytes);
+	chunk->huge.mapped_bytes = bytes;
+}
+
+/*
+ * A move was refused. As a rule the kernel decides before it touches the target; the target is
+ * then still ours and as new, and is kept for reuse. In the rare other case it is gone.
+ */
+static void bedrock_huge_move_failed(struct bedrock_huge *huge, struct bedrock_chunk *target,
+				     size_t target_bytes)
+{
+	bedrock_store_relaxed(&huge->move_holiday, BEDROCK_HUGE_HOLIDAY);
+	if (!bedrock_os_is_mapped(target)) {
+		bedrock_sub_relaxed(&huge->space->mapped_bytes, target_bytes);
+		return;
+	}
+	bedrock_huge_unmap(huge, target);
+}
+
+/* Move the mapping, pages and header included, to a longer one. */
+static struct bedrock_chunk *bedrock_huge_move(struct bedrock_huge *huge,
+					       struct bedrock_chunk *chunk, size_t bytes)
+{
+	size_t old_bytes = chunk->huge.mapped_bytes;
+	uint32_t holiday = bedrock_load_relaxed(&huge->move_holiday);
+	struct bedrock_chunk *target;
+
+	if (holiday > 0) {
+		bedrock_store_relaxed(&huge->move_holiday, holiday - 1);
+		return NULL;
+	}
+	if (bedrock_huge_map(huge, bytes, &target))
+		return NULL;
+	if (bedrock_os_move(chunk, old_bytes, bytes, target)) {
+		bedrock_huge_move_failed(huge, target, bytes);
+		return NULL;
+	}
+	/* The header came along with its old length; the old range is unmapped. */
+	bedrock_sub_relaxed(&huge->space->mapped_bytes, bytes);
+	return target;
+}
+
+static void *bedrock_huge_grow(struct bedrock_huge *huge, struct bedrock_chunk *chunk,
+			       size_t bytes)
+{
+	if (bedrock_os_resize(chunk, chunk->huge.mapped_bytes, bytes)) {
+		/* The target is aligned to a chunk only; a stronger alignment would be lost. */
+		if (chunk->huge.offset_bytes >= BEDROCK_CHUNK_BYTES)
+			return NULL;
+		chunk = bedrock_huge_move(huge, chunk, bytes);
+		if (!chunk)
+			return NULL;
+	}
+	bedrock_huge_grown(huge, chunk, bytes);
+	return (char *)chunk + chunk->huge.offset_bytes;
+}
+
+void *bedrock_huge_resize(struct bedrock_huge *huge, void *block, size_t bytes)
+{
+	struct bedrock_chunk *chunk = bedrock_chunk_of(block);
+	size_t old_bytes = chunk->huge.mapped_bytes;
+
+	if (bytes > PTRDIFF_MAX - 4 * BEDROCK_CHUNK_BYTES)
+		return NULL;
+	size_t need_bytes = bedrock_huge_round(chunk->huge.offset_bytes + bytes);
+
+	if (need_bytes > old_bytes)
+		return bedrock_huge_grow(huge, chunk, need_bytes);
+	bedrock_huge_trim(huge, chunk, need_bytes);
+	bedrock_sub_relaxed(&huge->live_bytes, old_bytes - chunk->huge.mapped_bytes);
+	return block;
+}

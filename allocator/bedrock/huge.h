@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Huge blocks: each has a mapping of its own.
+ *
+ * Freed ones are kept for a while, few and bounded in bytes, because a fresh mapping costs a
+ * page fault for every page. A mapping that munmap refuses is kept beyond the bounds, purged,
+ * offered for reuse and retried: it is never forgotten.
+ */
+#ifndef BEDROCK_HUGE_H
+#define BEDROCK_HUGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocator/bedrock/atomic.h"
+#include "allocator/bedrock/chunk.h"
+#include "allocator/bedrock/lock.h"
+#include "allocator/bedrock/space.h"
+
+#define BEDROCK_HUGE_KEPT_MAX 16u
+#define BEDROCK_HUGE_KEPT_BYTES_MAX ((uint64_t)64 << 20)
+
+/* Free mappings, newest first. */
+struct bedrock_huge_ring {
+	struct bedrock_chunk *first;
+	uint32_t count;
+	/* Written under the lock, read by anybody. */
+	_Atomic(uint64_t) bytes;
+};
+
+/*
+ * lock covers the rings. Invariant:
+ *	a ring holds `count` mappings whose mapped_bytes add up to `bytes`
+ *	between calls kept.count <= BEDROCK_HUGE_KEPT_MAX and
+ *	kept.bytes <= BEDROCK_HUGE_KEPT_BYTES_MAX
+ */
+struct bedrock_huge {
+	struct bedrock_lock lock;
+	struct bedrock_space *space;
+	/* Nothing as large as this is kept; 0 stands for no such rule. */
+	uint64_t oversize_bytes;
+	struct bedrock_huge_ring kept;
+	/* Those that munmap refused. */
+	struct bedrock_huge_ring stuck;
+	_Atomic(uint64_t) live_bytes;
+	/* A mremap that moves was refused: how many growths copy before one is tried again. */
+	_Atomic(uint32_t) move_holiday;
+};
+
+void bedrock_huge_init(struct bedrock_huge *huge, struct bedrock_space *space);
+
+/* A block of its own mapping. -> 0 or -ENOMEM. *is_zero: its memory is fresh from the kernel. */
+int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_bytes, void **out,
+		       bool *is_zero);
+
+/* Free a block; keep its mapping if `is_kept` and the bounds allow. */
+void bedrock_huge_free(struct bedrock_huge *huge, void *block, bool is_kept);
+
+/*
+ * Change the size of a block without copying it. -> the block, perhaps at another address, or
+ * NULL and nothing has changed.
+ */
+void *bedrock_huge_resize(struct bedrock_huge *huge, void *block, size_t bytes);
+
+/* How many bytes of the block may be used. */
+size_t bedrock_huge_usable_bytes(const void *block);
+
+/*
+ * Unmap kept mappings that were freed before `before_ns`, then those that were refused earlier.
+ * Stops at the first refusal.
+ */
+void bedrock_huge_decay(struct bedrock_huge *huge, uint64_t before_ns);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bump allocator for arenas and thread caches.
+ */
+#include "allocator/bedrock/meta.h"
+
+#include "allocator/bedrock/os.h"
+
+#define BEDROCK_META_MAP_BYTES ((size_t)256 << 10)
+#define BEDROCK_META_ALIGN_BYTES ((size_t)64)
+
+void bedrock_meta_init(struct bedrock_meta *meta)
+{
+	bedrock_lock_init(&meta->lock, BEDROCK_RANK_META);
+	meta->at = meta->first;
+	meta->left_bytes = sizeof(meta->first);
+}
+
+/* What is left of the current piece is given up; it was never touched. */
+static int bedrock_meta_refill(struct bedrock_meta *meta)
+{
+	void *address;
+	int rc = bedrock_os_map(NULL, BEDROCK_META_MAP_BYTES, &address);
+
+	if (rc)
+		return rc;
+	meta->at = address;
+	meta->left_bytes = BEDROCK_META_MAP_BYTES;
+	bedrock_add_relaxed(&meta->mapped_bytes, BEDROCK_META_MAP_BYTES);
+	return 0;
+}
+
+void *bedrock_meta_alloc(struct bedrock_meta *meta, size_t bytes)
+{
+	void *result = NULL;
+
+	bytes = (bytes + BEDROCK_META_ALIGN_BYTES - 1) & ~(BEDROCK_META_ALIGN_BYTES - 1);
+	bedrock_lock_take(&meta->lock);
+	if (bytes <= meta->left_bytes || bedrock_meta_refill(meta) == 0) {
+		result = meta->at;
+		meta->at += bytes;
+		meta->left_bytes -= bytes;
+	}
+	bedrock_lock_give(&meta->lock);
+	return result;
+}

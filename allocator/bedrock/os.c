@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The system calls of the allocator, through plain libc wrappers.
+ *
+ * Wrappers rather than raw instructions, so that whoever watches or breaks the calls of a
+ * library (a seccomp trap on its code, strace, a preload) meets ours too. Nothing here allocates
+ * except pthread_create, which calls calloc; its caller therefore holds no lock.
+ */
+#include "allocator/bedrock/os.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allocator/bedrock/debug.h"
+
+#ifndef MADV_FREE
+#define MADV_FREE 8
+#endif
+
+struct bedrock_os_table bedrock_os_table = {
+	.mmap = mmap,
+	.munmap = munmap,
+	.mremap = mremap,
+	.madvise = madvise,
+	.mincore = mincore,
+	.getcpu = sched_getcpu,
+	.pthread_create = pthread_create,
+};
+
+/*
+ * Where glibc (2.35 and later) keeps the area that the kernel updates with the CPU number,
+ * relative to the thread pointer. Weak: older C libraries lack both symbols.
+ */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+/* Offset of cpu_id within the kernel's struct rseq, and the least size that contains it. */
+#define BEDROCK_RSEQ_CPU_OFFSET 4
+#define BEDROCK_RSEQ_LEAST_BYTES 8u
+
+/* Turn a libc result into 0 or -errno and put errno back. */
+static int bedrock_os_result(bool failed, int saved_errno)
+{
+	int rc = failed ? -errno : 0;
+
+	errno = saved_errno;
+	return rc;
+}
+
+int bedrock_os_map(void *hint, size_t bytes, void **out)
+{
+	int saved_errno = errno;
+	void *address = bedrock_os_table.mmap(hint, bytes, PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (address != MAP_FAILED)
+		*out = address;
+	return bedrock_os_result(address == MAP_FAILED, saved_errno);
+}
+
+int bedrock_os_unmap(void *address, size_t bytes)
+{
+	int saved_errno = errno;
+
+	return bedrock_os_result(bedrock_os_table.munmap(address, bytes) != 0, saved_errno);
+}
+
+int bedrock_os_resize(void *address, size_t old_bytes, size_t new_bytes)
+{
+	int saved_errno = errno;
+	void *result = bedrock_os_table.mremap(address, old_bytes, new_bytes, 0);
+
+	return bedrock_os_result(result == MAP_FAILED, saved_errno);
+}
+
+int bedrock_os_move(void *address, size_t old_bytes, size_t new_bytes, void *target)
+{
+	int saved_errno = errno;
+	void *result = bedrock_os_table.mremap(address, old_bytes, new_bytes,
+					       MREMAP_MAYMOVE | MREMAP_FIXED, target);
+
+	return bedrock_os_result(result == MAP_FAILED, saved_errno);
+}
+
+int bedrock_os_purge(void *address, size_t bytes)
+{
+	int saved_errno = errno;
+	int rc = bedrock_os_table.madvise(address, bytes, MADV_DONTNEED);
+
+	return bedrock_os_result(rc != 0, saved_errno);
+}
+
+int bedrock_os_purge_lazily(void *address, size_t bytes)
+{
+	int saved_errno = errno;
+	int rc = bedrock_os_table.madvise(address, bytes, MADV_FREE);
+
+	return bedrock_os_result(rc != 0, saved_errno);
+}
+
+bool bedrock_os_is_mapped(void *address)
+{
+	int saved_errno = errno;
+	unsigned char resident;
+	int rc = bedrock_os_table.mincore(address, 1, &resident);
+
+	return bedrock_os_result(rc != 0, saved_errno) != -ENOMEM;
+}
+
+static int bedrock_os_rseq_cpu(void)
+{
+	if (!&__rseq_offset || !&__rseq_size || __rseq_size < BEDROCK_RSEQ_LEAST_BYTES)
+		return -1;
+	const char *area = (const char *)__builtin_thread_pointer() + __rseq_offset;
+
+	/* The kernel writes it behind the compiler's back, hence volatile. Negative: no rseq. */
+	return *(const volatile int *)(const void *)(area + BEDROCK_RSEQ_CPU_OFFSET);
+}
+
+unsigned bedrock_os_cpu(void)
+{
+	int cpu = bedrock_os_rseq_cpu();
+
+	if (cpu < 0) {
+		int saved_errno = errno;
+
+		cpu = bedrock_os_table.getcpu();
+		errno = saved_errno;
+	}
+	return cpu < 0 ? 0 : (unsigned)cpu;
+}
+
+unsigned bedrock_os_cpu_count(void)
+{
+	cpu_set_t set;
+	int saved_errno = errno;
+	unsigned count = 0;
+
+	CPU_ZERO(&set);
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		count = (unsigned)CPU_COUNT(&set);
+	errno = saved_errno;
+	return count > 0 ? count : 1;
+}
+
+size_t bedrock_os_page_bytes(void)
+{
+	return (size_t)getpagesize();
+}
+
+uint64_t bedrock_os_now_ns(void)
+{
+	struct timespec now = {.tv_sec = 0};
+	int saved_errno = errno;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	errno = saved_errno;
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void bedrock_os_wait(_Atomic(uint32_t) *word, uint32_t expected, uint64_t timeout_ns)
+{
+	int saved_errno = errno;
+	struct timespec timeout = {
+		.tv_sec = (time_t)(timeout_ns / 1000000000u),
+		.tv_nsec = (long)(timeout_ns % 1000000000u),
+	};
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &timeout, NULL, 0);
+	errno = saved_errno;
+}
+
+void bedrock_os_wake(_Atomic(uint32_t) *word, int count)
+{
+	int saved_errno = errno;
+
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+	errno = saved_errno;
+}
+
+/* Every signal stays with the program's own threads. */
+static int bedrock_os_thread_start_masked(const pthread_attr_t *attributes, void *(*start)(void *),
+					  void *argument)
+{
+	pthread_t thread;
+	sigset_t all;
+	sigset_t before;
+
+	sigfillset(&all);
+	int rc = pthread_sigmask(SIG_SETMASK, &all, &before);
+
+	if (rc)
+		return -rc;
+	rc = bedrock_os_table.pthread_create(&thread, attributes, start, argument);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -rc;
+}
+
+int bedrock_os_thread_start(void *(*start)(void *), void *argument, size_t stack_bytes)
+{
+	int saved_errno = errno;
+	pthread_attr_t attributes;
+	int rc = -pthread_attr_init(&attributes);
+
+	if (rc)
+		return rc;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, stack_bytes);
+	rc = bedrock_os_thread_start_masked(&attributes, start, argument);
+	pthread_attr_destroy(&attributes);
+	errno = saved_errno;
+	return rc;
+}
+
+void bedrock_os_write(int fd, const char *text, size_t text_bytes)
+{
+	int saved_errno = errno;
+	ssize_t written = write(fd, text, text_bytes);
+
+	(void)written;
+	errno = saved_errno;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The only door to the kernel.
+ *
+ * Every system call the allocator makes passes through one of these functions. They turn libc's
+ * conventions into ours (0 or -errno, result through an out-parameter) and leave errno as they
+ * found it, so that free keeps errno without further care. They hold no policy: what to do about
+ * a failure is decided by the caller, see the failure table in docs/bedrock.md.
+ *
+ * The libc functions behind them sit in a table, so that unit tests can make any of them fail.
+ */
+#ifndef BEDROCK_OS_H
+#define BEDROCK_OS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * What stands behind the functions below, with the contracts of the libc functions of the same
+ * names. Written by tests only, and only while no other thread allocates.
+ */
+struct bedrock_os_table {
+	void *(*mmap)(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+	int (*munmap)(void *address, size_t bytes);
+	void *(*mremap)(void *address, size_t old_bytes, size_t new_bytes, int flags, ...);
+	int (*madvise)(void *address, size_t bytes, int advice);
+	int (*mincore)(void *address, size_t bytes, unsigned char *resident);
+	int (*getcpu)(void);
+	int (*pthread_create)(pthread_t *thread, const pthread_attr_t *attributes,
+			      void *(*start)(void *), void *argument);
+};
+
+extern struct bedrock_os_table bedrock_os_table;
+
+/* Map fresh zero pages, near `hint` if that is free. -> 0, or -ENOMEM (or -EPERM ...). */
+int bedrock_os_map(void *hint, size_t bytes, void **out);
+
+/* Unmap whole pages. -> 0, or -ENOMEM when the kernel cannot split a mapping. */
+int bedrock_os_unmap(void *address, size_t bytes);
+
+/* Change the length of a mapping where it stands. -> 0 or -errno. */
+int bedrock_os_resize(void *address, size_t old_bytes, size_t new_bytes);
+
+/* Move a mapping onto `target`, which must be a mapping of ours of new_bytes. -> 0 or -errno. */
+int bedrock_os_move(void *address, size_t old_bytes, size_t new_bytes, void *target);
+
+/* Give the pages back now (MADV_DONTNEED). -> 0 or -errno. The content is not promised zero. */
+int bedrock_os_purge(void *address, size_t bytes);
+
+/* Let the kernel take the pages when it needs them (MADV_FREE). -> 0 or -errno. */
+int bedrock_os_purge_lazily(void *address, size_t bytes);
+
+/* Is this page mapped at all? Used to learn what a failed move has left behind. */
+bool bedrock_os_is_mapped(void *address);
+
+/* The CPU this thread runs on, or 0 if that cannot be learnt. Stale as soon as it is returned. */
+unsigned bedrock_os_cpu(void);
+
+/* How many CPUs this process may use; at least 1. */
+unsigned bedrock_os_cpu_count(void);
+
+/* Bytes per page of the kernel. */
+size_t bedrock_os_page_bytes(void);
+
+/* Coarse monotonic time; a few milliseconds of resolution, no kernel entry. */
+uint64_t bedrock_os_now_ns(void);
+
+/* Sleep until woken or the time is over, unless *word is not `expected` any more. */
+void bedrock_os_wait(_Atomic(uint32_t) *word, uint32_t expected, uint64_t timeout_ns);
+
+/* Wake up to `count` sleepers of bedrock_os_wait. */
+void bedrock_os_wake(_Atomic(uint32_t) *word, int count);
+
+/* Start a detached thread with a small stack and every signal blocked. -> 0 or -errno. */
+int bedrock_os_thread_start(void *(*start)(void *), void *argument, size_t stack_bytes);
+
+/* Write to a descriptor and forget the outcome. */
+void bedrock_os_write(int fd, const char *text, size_t text_bytes);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs of pages: first fit in the fullest chunk that has room.
+ */
+#include "allocator/bedrock/pages.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "allocator/bedrock/debug.h"
+
+/* How many chunks of one bucket are tried: those of the first may be too short by a little. */
+#define BEDROCK_BUCKET_TRIES 8u
+
+void bedrock_pages_init(struct bedrock_pages *pages, struct bedrock_arena *arena,
+			struct bedrock_space *space)
+{
+	bedrock_lock_init(&pages->lock, BEDROCK_RANK_PAGES);
+	pages->arena = arena;
+	pages->space = space;
+}
+
+/* Counters are written under the lock only, so no read-modify-write is needed. */
+static void bedrock_pages_count(_Atomic(uint64_t) *counter, int64_t change)
+{
+	bedrock_store_relaxed(counter, bedrock_load_relaxed(counter) + (uint64_t)change);
+}
+
+/* One bucket per length up to 7, then four per doubling. */
+static uint32_t bedrock_pages_bucket(uint32_t page_count)
+{
+	if (page_count < 8)
+		return page_count;
+	uint32_t log = 31 - (uint32_t)__builtin_clz(page_count);
+
+	return 8 + (log - 3) * 4 + (page_count >> (log - 2) & 3);
+}
+
+static void bedrock_pages_bucket_add(struct bedrock_pages *pages, struct bedrock_chunk *chunk)
+{
+	uint32_t bucket = bedrock_pages_bucket(chunk->longest_free);
+	struct bedrock_chunk *next = pages->buckets[bucket];
+
+	chunk->bucket = bucket;
+	chunk->bucket_prev = NULL;
+	chunk->bucket_next = next;
+	if (next)
+		next->bucket_prev = chunk;
+	pages->buckets[bucket] = chunk;
+	pages->bucket_bits |= UINT64_C(1) << bucket;
+}
+
+static void bedrock_pages_bucket_remove(struct bedrock_pages *pages, struct bedrock_chunk *chunk)
+{
+	if (chunk->bucket_next)
+		chunk->bucket_next->bucket_prev = chunk->bucket_prev;
+	if (chunk->bucket_prev)
+		chunk->bucket_prev->bucket_next = chunk->bucket_next;
+	else
+		pages->buckets[chunk->bucket] = chunk->bucket_next;
+	if (!pages->buckets[chunk->bucket])
+		pages->bucket_bits &= ~(UINT64_C(1) << chunk->bucket);
+}
+
+static void bedrock_pages_set_longest(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
+				      uint32_t longest_free)
+{
+	chunk->longest_free = longest_free;
+	if (bedrock_pages_bucket(longest_free) == chunk->bucket)
+		return;
+	bedrock_pages_bucket_remove(pages, chunk);
+	bedrock_pages_bucket_add(pages, chunk);
+}
+
+void bedrock_pages_link(struct bedrock_pages *pages, struct bedrock_chunk *chunk)
+{
+	chunk->all_prev = NULL;
+	chunk->all_next = pages->all;
+	if (pages->all)
+		pages->all->all_prev = chunk;
+	pages->all = chunk;
+	pages->chunk_count++;
+	bedrock_pages_bucket_add(pages, chunk);
+}
+
+void bedrock_pages_unlink(struct bedrock_pages *pages, struct bedrock_chunk *chunk)
+{
+	if (chunk->all_next)
+		chunk->all_next->all_prev = chunk->all_prev;
+	if (chunk->all_prev)
+		chunk->all_prev->all_next = chunk->all_next;
+	else
+		pages->all = chunk->all_next;
+	pages->chunk_count--;
+	bedrock_pages_bucket_remove(pages, chunk);
+}
+
+/* Put free pages into use: they rest nowhere any more. */
+static void bedrock_pages_claim(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
+				struct bedrock_range range)
+{
+	for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++) {
+		uint32_t count = bedrock_bitmap_clear(&chunk->rest[kind], range);
+
+		if (count == 0)
+			continue;
+		bedrock_bitmap_clear(&chunk->aged[kind], range);
+		bedrock_pages_count(&pages->rest_pages[kind], -(int64_t)count);
+	}
+	struct bedrock_range around = bedrock_bitmap_clear_run(&chunk->used, range.first);
+
+	bedrock_bitmap_set(&chunk->used, range);
+	chunk->used_count += range.count;
+	bedrock_pages_count(&pages->used_pages, range.count);
+	/* Only a cut into the longest run can change the longest run. */
+	if (around.count == chunk->longest_free)
+		bedrock_pages_set_longest(pages, chunk,
+					  bedrock_bitmap_longest_clear(&chunk->used));
+}
+
+/* The reverse: pages out of use rest in `kind`, or are clean. */
+static void bedrock_pages_unclaim(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
+				  enum bedrock_rest kind, struct bedrock_range range)
+{
+	if (kind != BEDROCK_REST_COUNT) {
+		uint32_t count = bedrock_bitmap_set(&chunk->rest[kind], range);
+
+		bedrock_pages_count(&pages->rest_pages[kind], count);
+	}
+	bedrock_bitmap_clear(&chunk->used, range);
+	chunk->used_count -= range.count;
+	bedrock_pages_count(&pages->used_pages, -(int64_t)range.count);
+	struct bedrock_range around = bedrock_bitmap_clear_run(&chunk->used, range.first);
+
+	if (around.count > chunk->longest_free)
+		bedrock_pages_set_longest(pages, chunk, around.count);
+	bedrock_assert_slow(bedrock_chunk_is_valid(chunk));
+}
+
+/* A chunk of this bucket that can serve the request, and where. */
+static struct bedrock_chunk *bedrock_pages_search(const struct bedrock_pages *pages,
+						  uint32_t bucket,
+						  const struct bedrock_pages_request *request,
+						  uint32_t *first)
+{
+	struct bedrock_chunk *chunk = pages->buckets[bucket];
+
+	for (uint32_t i = 0; chunk && i < BEDROCK_BUCKET_TRIES; i++) {
+		if (chunk->longest_free >= request->page_count) {
+			*first = bedrock_bitmap_find_clear(&chunk->used, request->page_count,
+							   request->align_pages);
+			if (*first != BEDROCK_BITMAP_BITS)
+				return chunk;
+		}
+		chunk = chunk->bucket_next;
+	}
+	return NULL;
+}
+
+static struct bedrock_chunk *bedrock_pages_find(const struct bedrock_pages *pages,
+						const struct bedrock_pages_request *request,
+						uint32_t *first)
+{
+	uint32_t bucket = bedrock_pages_bucket(request->page_count);
+	uint64_t bits = pages->bucket_bits >> bucket << bucket;
+
+	while (bits) {
+		bucket = (uint32_t)__builtin_ctzll(bits);
+		struct bedrock_chunk *chunk = bedrock_pages_search(pages, bucket, request, first);
+
+		if (chunk)
+			return chunk;
+		bits &= bits - 1;
+	}
+	return NULL;
+}
+
+/* Map another chunk. The lock is dropped meanwhile, as the kernel may take its time. */
+static int bedrock_pages_grow(struct bedrock_pages *pages)
+{
+	void *address;
+
+	bedrock_lock_give(&pages->lock);
+	int rc = bedrock_space_map(pages->space, BEDROCK_CHUNK_BYTES, &address);
+
+	if (!rc)
+		bedrock_chunk_init(address, pages->arena);
+	bedrock_lock_take(&pages->lock);
+	if (!rc)
+		bedrock_pages_link(pages, address);
+	return rc;
+}
+
+static void bedrock_pages_write_map(struct bedrock_chunk *chunk, struct bedrock_range range,
+				    unsigned class_index)
+{
+	/* Nobody holds a pointer into the later pages of a large block. */
+	if (class_index == BEDROCK_CLASS_LARGE)
+		range.count = 1;
+	memset(chunk->class_of + range.first, (int)class_index, range.count);
+	for (uint32_t page = range.first; page < range.first + range.count; page++)
+		chunk->head_of[page] = (uint16_t)range.first;
+}
+
+static struct bedrock_run *bedrock_pages_begin_run(struct bedrock_pages *pages,
+						   struct bedrock_chunk *chunk,
+						   struct bedrock_range range,
+						   unsigned class_index, bool *is_zero)
+{
+	struct bedrock_run *run = &chunk->runs[range.first];
+
+	bedrock_pages_claim(pages, chunk, range);
+	*is_zero = bedrock_bitmap_set(&chunk->touched, range) == range.count;
+	bedrock_pages_write_map(chunk, range, class_index);
+	run->page_count = (uint16_t)range.count;
+	run->class_index = (uint8_t)class_index;
+	bedrock_assert_slow(bedrock_chunk_is_valid(chunk));
+	return run;
+}
+
+int bedrock_pages_alloc(struct bedrock_pages *pages, const struct bedrock_pages_request *request,
+			struct bedrock_run **out, bool *is_zero)
+{
+	uint32_t first;
+	int rc = 0;
+
+	bedrock_lock_take(&pages->lock);
+	struct bedrock_chunk *chunk = bedrock_pages_find(pages, request, &first);
+
+	if (!chunk) {
+		rc = request->may_grow ? bedrock_pages_grow(pages) : -ENOMEM;
+		if (!rc)
+			chunk = bedrock_pages_find(pages, request, &first);
+	}
+	if (chunk)
+		*out = bedrock_pages_begin_run(pages, chunk, (struct bedrock_range){
+						       .first = first,
+						       .count = request->page_count,
+					       }, request->class_index, is_zero);
+	bedrock_lock_give(&pages->lock);
+	return chunk ? 0 : -ENOMEM;
+}
+
+void bedrock_pages_free(struct bedrock_pages *pages, struct bedrock_run *run)
+{
+	struct bedrock_chunk *chunk = bedrock_run_chunk(run);
+	struct bedrock_range range = {
+		.first = bedrock_run_first(run),
+		.count = run->page_count,
+	};
+
+	bedrock_lock_take(&pages->lock);
+	bedrock_pages_write_map(chunk, range, BEDROCK_CLASS_NONE);
+	bedrock_pages_unclaim(pages, chunk, BEDROCK_REST_DIRTY, range);
+	bedrock_lock_give(&pages->lock);
+}
+
+void bedrock_pages_shrink(struct bedrock_pages *pages, struct bedrock_run *run, uint32_t count)
+{
+	struct bedrock_range tail = {
+		.first = bedrock_run_first(run) + count,
+		.count = run->page_count - count,
+	};
+
+	bedrock_lock_take(&pages->lock);
+	run->page_count = (uint16_t)count;
+	bedrock_pages_unclaim(pages, bedrock_run_chunk(run), BEDROCK_REST_DIRTY, tail);
+	bedrock_lock_give(&pages->lock);
+}
+
+int bedrock_pages_extend(struct bedrock_pages *pages, struct bedrock_run *run, uint32_t count)
+{
+	struct bedrock_chunk *chunk = bedrock_run_chunk(run);
+	struct bedrock_range more = {
+		.first = bedrock_run_first(run) + run->page_count,
+		.count = count - run->page_count,
+	};
+	int rc = -ENOMEM;
+
+	bedrock_lock_take(&pages->lock);
+	if (more.first + more.count <= BEDROCK_CHUNK_PAGES &&
+	    bedrock_bitmap_next_set(&chunk->used, more.first) >= more.first + more.count) {
+		bedrock_pages_claim(pages, chunk, more);
+		bedrock_bitmap_set(&chunk->touched, more);
+		run->page_count = (uint16_t)count;
+		rc = 0;
+	}
+	bedrock_lock_give(&pages->lock);
+	return rc;
+}
+
+/* Length of the run of bits set in both maps, from `first` on, where both are set. */
+static uint32_t bedrock_pages_common_run(const struct bedrock_bitmap *a,
+					 const struct bedrock_bitmap *b, uint32_t first)
+{
+	uint32_t end_a = bedrock_bitmap_next_clear(a, first);
+	uint32_t end_b = bedrock_bitmap_next_clear(b, first);
+
+	return (end_a < end_b ? end_a : end_b) - first;
+}
+
+uint32_t bedrock_pages_isolate(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
+			       enum bedrock_rest kind, struct bedrock_bitmap *wanted,
+			       struct bedrock_range *ranges, uint32_t range_max)
+{
+	struct bedrock_range done = {.first = 0, .count = 0};
+	uint32_t found = 0;
+	uint32_t page;
+
+	bedrock_lock_take(&pages->lock);
+	while (found < range_max) {
+		page = bedrock_bitmap_next_set(wanted, done.count);
+		if (page == BEDROCK_BITMAP_BITS)
+			break;
+		done.count = page + 1;
+		if (!bedrock_bitmap_test(&chunk->rest[kind], page))
+			continue;
+		struct bedrock_range range = {
+			.first = page,
+			.count = bedrock_pages_common_run(wanted, &chunk->rest[kind], page),
+		};
+
+		bedrock_pages_claim(pages, chunk, range);
+		ranges[found++] = range;
+		done.count = range.first + range.count;
+	}
+	bedrock_lock_give(&pages->lock);
+	bedrock_bitmap_clear(wanted, done);
+	return found;
+}
+
+void bedrock_pages_release(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
+			   enum bedrock_rest kind, struct bedrock_range range)
+{
+	bedrock_lock_take(&pages->lock);
+	bedrock_pages_unclaim(pages, chunk, kind, range);
+	bedrock_lock_give(&pages->lock);
+}
+
+bool bedrock_pages_is_valid(const struct bedrock_pages *pages)
+{
+	struct bedrock_range whole = {.first = 0, .count = BEDROCK_CHUNK_PAGES};
+	uint64_t rest[BEDROCK_REST_COUNT] = {0, 0};
+	uint64_t used = 0;
+	uint32_t chunks = 0;
+
+	for (const struct bedrock_chunk *chunk = pages->all; chunk; chunk = chunk->all_next) {
+		if (!bedrock_chunk_is_valid(chunk))
+			return false;
+		if (chunk->bucket != bedrock_pages_bucket(chunk->longest_free))
+			return false;
+		for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++)
+			rest[kind] += bedrock_bitmap_count(&chunk->rest[kind], whole);
+		used += chunk->used_count;
+		chunks++;
+	}
+	for (uint32_t bucket = 0; bucket < BEDROCK_BUCKET_COUNT; bucket++) {
+		if ((pages->buckets[bucket] != NULL) != (pages->bucket_bits >> bucket & 1))
+			return false;
+	}
+	return chunks == pages->chunk_count && used == bedrock_load_relaxed(&pages->used_pages) &&
+	       rest[0] == bedrock_load_relaxed(&pages->rest_pages[0]) &&
+	       rest[1] == bedrock_load_relaxed(&pages->rest_pages[1]);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking blocks from slabs, and returning them.
+ *
+ * A taker prefers, in this order: a slab with returned blocks, slabs waiting on the pending
+ * list, a slab with blocks never handed out, a new slab. So memory that was in use is used
+ * again before memory that never was, and the resident set stays small.
+ */
+#include "allocator/bedrock/slab.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "allocator/bedrock/arena.h"
+#include "allocator/bedrock/debug.h"
+
+#define BEDROCK_REMOTE_COUNT_SHIFT 48
+#define BEDROCK_REMOTE_POINTER_MASK ((UINT64_C(1) << BEDROCK_REMOTE_COUNT_SHIFT) - 1)
+
+/* While a list is returned: how many slabs it is sorted by at a time. */
+#define BEDROCK_SHEAF_SLOTS 16u
+
+/* Blocks of one slab, gathered for one push. */
+struct bedrock_sheaf {
+	struct bedrock_run *run;
+	void *head;
+	void *tail;
+	uint32_t count;
+};
+
+static inline void *bedrock_block_next(void *block)
+{
+	return *(void **)block;
+}
+
+static inline void bedrock_block_link(void *block, void *next)
+{
+	*(void **)block = next;
+}
+
+void bedrock_bin_init(struct bedrock_bin *bin)
+{
+	bedrock_lock_init(&bin->lock, BEDROCK_RANK_BIN);
+}
+
+/* blocks_out is written under the bin's lock only. */
+static void bedrock_bin_count(struct bedrock_bin *bin, int64_t change)
+{
+	bedrock_store_relaxed(&bin->blocks_out,
+			      bedrock_load_relaxed(&bin->blocks_out) + (uint64_t)change);
+}
+
+static void bedrock_slab_unlist(struct bedrock_bin *bin, struct bedrock_run *run)
+{
+	unsigned list = run->listed;
+
+	if (list == BEDROCK_SLAB_UNLISTED)
+		return;
+	run->next->prev = run->prev;
+	run->prev->next = run->next;
+	if (bin->lists[list] == run)
+		bin->lists[list] = run->next == run ? NULL : run->next;
+	run->listed = BEDROCK_SLAB_UNLISTED;
+}
+
+/* Put a slab on the list it belongs to. Fuller slabs come first, so that others may drain. */
+static void bedrock_slab_list(struct bedrock_bin *bin, struct bedrock_run *run)
+{
+	unsigned list = run->free_count > 0 ? BEDROCK_SLAB_PARTIAL : BEDROCK_SLAB_CARVING;
+	struct bedrock_run *first = bin->lists[list];
+
+	if (run->free_count == 0 && run->carved_count == run->capacity)
+		return;
+	run->listed = (uint8_t)list;
+	if (!first) {
+		run->next = run;
+		run->prev = run;
+		bin->lists[list] = run;
+		return;
+	}
+	run->next = first;
+	run->prev = first->prev;
+	first->prev->next = run;
+	first->prev = run;
+	if (run->free_count * 2 <= run->capacity)
+		bin->lists[list] = run;
+}
+
+static void bedrock_slab_relist(struct bedrock_bin *bin, struct bedrock_run *run)
+{
+	bedrock_slab_unlist(bin, run);
+	bedrock_slab_list(bin, run);
+	bedrock_assert_slow(bedrock_slab_is_valid(run));
+}
+
+static int bedrock_slab_create(struct bedrock_arena *arena, unsigned class_index, bool may_grow)
+{
+	const struct bedrock_pages_request request = {
+		.page_count = bedrock_class_slab_pages(class_index),
+		.align_pages = 1,
+		.class_index = class_index,
+		.may_grow = may_grow,
+	};
+	struct bedrock_bin *bin = &arena->bins[class_index];
+	struct bedrock_run *run;
+	bool is_zero;
+	int rc = bedrock_pages_alloc(&arena->pages, &request, &run, &is_zero);
+
+	if (rc)
+		return rc;
+	bedrock_store_relaxed(&run->remote, 0);
+	run->free = NULL;
+	run->free_count = 0;
+	run->carved_count = 0;
+	run->block_bytes = (uint32_t)bedrock_class_bytes(class_index);
+	run->capacity = (uint16_t)(run->page_count * BEDROCK_PAGE_BYTES / run->block_bytes);
+	run->listed = BEDROCK_SLAB_UNLISTED;
+	bedrock_store_relaxed(&bin->slab_count, bedrock_load_relaxed(&bin->slab_count) + 1);
+	bedrock_slab_list(bin, run);
+	return 0;
+}
+
+static void bedrock_slab_retire(struct bedrock_arena *arena, struct bedrock_bin *bin,
+				struct bedrock_run *run)
+{
+	bedrock_slab_unlist(bin, run);
+	bedrock_store_relaxed(&bin->slab_count, bedrock_load_relaxed(&bin->slab_count) - 1);
+	bedrock_pages_free(&arena->pages, run);
+}
+
+static void *bedrock_chain_last(void *block)
+{
+	while (bedrock_block_next(block))
+		block = bedrock_block_next(block);
+	return block;
+}
+
+/* Join a chain to the slab's free list; the shorter of the two is walked. */
+static void bedrock_slab_join(struct bedrock_run *run, void *head, uint32_t count)
+{
+	if (!run->free) {
+		run->free = head;
+	} else if (count <= run->free_count) {
+		bedrock_block_link(bedrock_chain_last(head), run->free);
+		run->free = head;
+	} else {
+		bedrock_block_link(bedrock_chain_last(run->free), head);
+	}
+	run->free_count = (uint16_t)(run->free_count + count);
+}
+
+/* Move what others have returned into the free list, and see what has become of the slab. */
+static void bedrock_slab_absorb(struct bedrock_arena *arena, struct bedrock_bin *bin,
+				struct bedrock_run *run, bool keep_one)
+{
+	/* Pairs with the CAS in bedrock_sheaf_push; from here on the slab may be pushed again. */
+	uint64_t remote = bedrock_exchange_acq_rel(&run->remote, 0);
+	uint32_t count = (uint32_t)(remote >> BEDROCK_REMOTE_COUNT_SHIFT);
+
+	bedrock_slab_join(run, (void *)(uintptr_t)(remote & BEDROCK_REMOTE_POINTER_MASK), count);
+	bedrock_bin_count(bin, -(int64_t)count);
+	bedrock_slab_relist(bin, run);
+	if (run->free_count < run->carved_count)
+		return;
+	bool is_only = bin->lists[BEDROCK_SLAB_PARTIAL] == run && run->next == run &&
+		       !bin->lists[BEDROCK_SLAB_CARVING];
+
+	if (!keep_one || !is_only)
+		bedrock_slab_retire(arena, bin, run);
+}
+
+/* The bin's lock is held. */
+static void bedrock_bin_collect(struct bedrock_arena *arena, struct bedrock_bin *bin,
+				bool keep_one)
+{
+	/* Pairs with the release in bedrock_pending_push. */
+	struct bedrock_run *run = bedrock_exchange_acquire(&bin->pending, NULL);
+
+	while (run) {
+		/* Read before absorbing: afterwards the link may belong to the next push. */
+		struct bedrock_run *next = run->pending_next;
+
+		bedrock_sub_relaxed(&arena->pending_pages, run->page_count);
+		bedrock_slab_absorb(arena, bin, run, keep_one);
+		run = next;
+	}
+}
+
+void bedrock_slab_collect(struct bedrock_arena *arena, unsigned class_index, bool keep_one)
+{
+	struct bedrock_bin *bin = &arena->bins[class_index];
+
+	bedrock_lock_take(&bin->lock);
+	bedrock_bin_collect(arena, bin, keep_one);
+	struct bedrock_run *first = bin->lists[BEDROCK_SLAB_PARTIAL];
+
+	/* An empty slab was kept as the only one; others, if any, came before it. */
+	if (!keep_one && first && first->prev->free_count == first->prev->carved_count)
+		bedrock_slab_retire(arena, bin, first->prev);
+	bedrock_lock_give(&bin->lock);
+}
+
+/* Cut up to `want` blocks off the free list; the whole list if that is not more. */
+static struct bedrock_list bedrock_slab_take_free(struct bedrock_run *run, uint32_t want)
+{
+	struct bedrock_list list = {.head = run->free, .count = run->free_count};
+
+	if (list.count > want) {
+		void *last = list.head;
+
+		for (uint32_t i = 1; i < want; i++)
+			last = bedrock_block_next(last);
+		run->free = bedrock_block_next(last);
+		bedrock_block_link(last, NULL);
+		list.count = want;
+	} else {
+		run->free = NULL;
+	}
+	run->free_count = (uint16_t)(run->free_count - list.count);
+	return list;
+}
+
+/* Make a chain of blocks that were never handed out, in the order of their addresses. */
+static struct bedrock_list bedrock_slab_carve(struct bedrock_run *run, uint32_t want)
+{
+	uint32_t room = (uint32_t)(run->capacity - run->carved_count);
+	uint32_t count = want < room ? want : room;
+	size_t block_bytes = run->block_bytes;
+	char *block = bedrock_run_start(run) + run->carved_count * block_bytes;
+	struct bedrock_list list = {.head = block, .count = count};
+
+	for (uint32_t i = 1; i < count; i++, block += block_bytes)
+		bedrock_block_link(block, block + block_bytes);
+	bedrock_block_link(block, NULL);
+	run->carved_count = (uint16_t)(run->carved_count + count);
+	return list;
+}
+
+/* A slab with something to give, or NULL. The bin's lock is held. */
+static struct bedrock_run *bedrock_slab_find(struct bedrock_arena *arena, unsigned class_index,
+					     bool may_grow)
+{
+	struct bedrock_bin *bin = &arena->bins[class_index];
+
+	if (bin->lists[BEDROCK_SLAB_PARTIAL])
+		return bin->lists[BEDROCK_SLAB_PARTIAL];
+	if (bedrock_load_relaxed(&bin->pending)) {
+		bedrock_bin_collect(arena, bin, true);
+		if (bin->lists[BEDROCK_SLAB_PARTIAL])
+			return bin->lists[BEDROCK_SLAB_PARTIAL];
+	}
+	if (!bin->lists[BEDROCK_SLAB_CARVING] &&
+	    bedrock_slab_create(arena, class_index, may_grow))
+		return NULL;
+	return bin->lists[BEDROCK_SLAB_CARVING];
+}
+
+int bedrock_slab_take(struct bedrock_arena *arena, unsigned class_index, uint32_t want,
+		      bool may_grow, struct bedrock_list *out)
+{
+	struct bedrock_bin *bin = &arena->bins[class_index];
+
+	bedrock_lock_take(&bin->lock);
+	struct bedrock_run *run = bedrock_slab_find(arena, class_index, may_grow);
+
+	if (run) {
+		*out = run->free_count > 0 ? bedrock_slab_take_free(run, want)
+					   : bedrock_slab_carve(run, want);
+		bedrock_bin_count(bin, out->count);
+		/* Still first in its list as long as it has something of the same kind to give. */
+		if (run->free_count == 0)
+			bedrock_slab_relist(bin, run);
+	}
+	bedrock_lock_give(&bin->lock);
+	return run ? 0 : -ENOMEM;
+}
+
+static void bedrock_pending_push(struct bedrock_bin *bin, struct bedrock_run *run)
+{
+	struct bedrock_run *head = bedrock_load_relaxed(&bin->pending);
+
+	do
+		run->pending_next = head;
+	while (!bedrock_cas_weak_release(&bin->pending, &head, run));
+}
+
+/* Hand a slab its blocks. After that the slab may vanish, unless we owe it the pending push. */
+static void bedrock_sheaf_push(unsigned class_index, const struct bedrock_sheaf *sheaf)
+{
+	struct bedrock_run *run = sheaf->run;
+	struct bedrock_arena *arena = bedrock_run_chunk(run)->arena;
+	uint64_t head = (uint64_t)(uintptr_t)sheaf->head;
+	uint64_t old = bedrock_load_relaxed(&run->remote);
+	uint64_t new;
+
+	do {
+		uint64_t count = (old >> BEDROCK_REMOTE_COUNT_SHIFT) + sheaf->count;
+		uintptr_t next = (uintptr_t)(old & BEDROCK_REMOTE_POINTER_MASK);
+
+		bedrock_block_link(sheaf->tail, (void *)next);
+		new = count << BEDROCK_REMOTE_COUNT_SHIFT | head;
+		/* Pairs with the exchange in bedrock_slab_absorb. */
+	} while (!bedrock_cas_weak_acq_rel(&run->remote, &old, new));
+	if (old != 0)
+		return;
+	/* The blocks just pushed keep the slab alive until the pending list knows of it. */
+	bedrock_add_relaxed(&arena->pending_pages, run->page_count);
+	bedrock_pending_push(&arena->bins[class_index], run);
+}
+
+/* Add the chain head..tail, all of one slab, to the sheaf of its slab. */
+static void bedrock_sheaf_add(unsigned class_index, struct bedrock_sheaf *sheaves,
+			      const struct bedrock_sheaf *chain)
+{
+	uintptr_t hash = (uintptr_t)chain->run / sizeof(*chain->run);
+	struct bedrock_sheaf *sheaf = &sheaves[(hash ^ hash >> 6) % BEDROCK_SHEAF_SLOTS];
+
+	if (sheaf->run == chain->run) {
+		bedrock_block_link(chain->tail, sheaf->head);
+		sheaf->head = chain->head;
+		sheaf->count += chain->count;
+		return;
+	}
+	if (sheaf->run)
+		bedrock_sheaf_push(class_index, sheaf);
+	*sheaf = *chain;
+}
+
+/* The longest chain of blocks of one slab that the list begins with. */
+static struct bedrock_sheaf bedrock_chain_of_one_slab(void *head)
+{
+	struct bedrock_sheaf chain = {
+		.run = bedrock_chunk_slab_of(head),
+		.head = head,
+		.tail = head,
+		.count = 1,
+	};
+	void *next = bedrock_block_next(head);
+
+	while (next && bedrock_chunk_slab_of(next) == chain.run) {
+		chain.tail = next;
+		chain.count++;
+		next = bedrock_block_next(next);
+	}
+	return chain;
+}
+
+void bedrock_slab_return(unsigned class_index, void *head)
+{
+	struct bedrock_sheaf sheaves[BEDROCK_SHEAF_SLOTS];
+
+	memset(sheaves, 0, sizeof(sheaves));
+	while (head) {
+		struct bedrock_sheaf chain = bedrock_chain_of_one_slab(head);
+
+		head = bedrock_block_next(chain.tail);
+		bedrock_sheaf_add(class_index, sheaves, &chain);
+	}
+	for (uint32_t i = 0; i < BEDROCK_SHEAF_SLOTS; i++) {
+		if (sheaves[i].run)
+			bedrock_sheaf_push(class_index, &sheaves[i]);
+	}
+}

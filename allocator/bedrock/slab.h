@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slabs of one size class in one arena: the bin they hang in, taking blocks and returning them.
+ *
+ * Blocks are taken under the bin's lock, many at a time. They are returned without any lock: a
+ * list of blocks of one slab is pushed onto the slab by one CAS, whoever frees it, and the first
+ * push onto a slab also pushes the slab onto its bin's pending list. The next taker, or decay,
+ * collects pending slabs; a slab whose blocks are all back then gives its pages back.
+ */
+#ifndef BEDROCK_SLAB_H
+#define BEDROCK_SLAB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocator/bedrock/atomic.h"
+#include "allocator/bedrock/chunk.h"
+#include "allocator/bedrock/lock.h"
+
+/* A chain of free blocks, linked through their first words; the last links to NULL. */
+struct bedrock_list {
+	void *head;
+	uint32_t count;
+};
+
+/*
+ * lock covers all but the atomics. Invariant:
+ *	lists[l] is a ring of the slabs with listed == l, entered at its first slab
+ *	blocks_out is the number of carved blocks that are in no slab's free list; blocks on a
+ *	slab's remote list still count as out
+ */
+struct bedrock_bin {
+	struct bedrock_lock lock;
+	/* Written under the lock, read by anybody. */
+	_Atomic(uint32_t) slab_count;
+	struct bedrock_run *lists[BEDROCK_SLAB_LIST_COUNT];
+	_Atomic(uint64_t) blocks_out;
+	/* On its own line: this one is written by every thread that frees. */
+	_Atomic(struct bedrock_run *) pending __attribute__((aligned(64)));
+} __attribute__((aligned(64)));
+
+void bedrock_bin_init(struct bedrock_bin *bin);
+
+/*
+ * Take up to `want` blocks, at least one. -> 0, or -ENOMEM: there is none, and none can be made
+ * (which without may_grow only means that no chunk at hand has room).
+ */
+int bedrock_slab_take(struct bedrock_arena *arena, unsigned class_index, uint32_t want,
+		      bool may_grow, struct bedrock_list *out);
+
+/* Return a chain of blocks of one size class; they may come from many slabs and arenas. */
+void bedrock_slab_return(unsigned class_index, void *head);
+
+/*
+ * Collect what was returned to this bin; give empty slabs' pages back, with `keep_one` all but
+ * one that would leave the bin with nothing to give.
+ */
+void bedrock_slab_collect(struct bedrock_arena *arena, unsigned class_index, bool keep_one);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Address space: mappings that begin at a multiple of the chunk size.
+ *
+ * Everything the allocator hands out lies in such a mapping, so that the header of any block is
+ * found by masking its address. This module asks the kernel for them, gives them back, and
+ * remembers the leftovers that the kernel refused to unmap.
+ */
+#ifndef BEDROCK_SPACE_H
+#define BEDROCK_SPACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocator/bedrock/atomic.h"
+#include "allocator/bedrock/lock.h"
+
+#define BEDROCK_CHUNK_SHIFT 22
+#define BEDROCK_CHUNK_BYTES ((size_t)1 << BEDROCK_CHUNK_SHIFT)
+#define BEDROCK_LEFTOVERS_MAX 64u
+
+/* A range that munmap refused; never touched, so it costs address space only. */
+struct bedrock_leftover {
+	void *address;
+	size_t bytes;
+};
+
+/*
+ * lock covers leftovers and leftover_count <= BEDROCK_LEFTOVERS_MAX. The atomics are
+ * counters and a hint; nothing depends on their being exact.
+ */
+struct bedrock_space {
+	struct bedrock_lock lock;
+	uint32_t leftover_count;
+	struct bedrock_leftover leftovers[BEDROCK_LEFTOVERS_MAX];
+	/* Lowest mapping so far: the next one is asked for just below it. */
+	_Atomic(uintptr_t) hint;
+	_Atomic(uint64_t) mapped_bytes;
+	_Atomic(uint64_t) unmap_failures;
+	/* Leftovers beyond the table: unmapped by the end of the process only. */
+	_Atomic(uint64_t) lost_bytes;
+};
+
+void bedrock_space_init(struct bedrock_space *space);
+
+/* Map `bytes`, whole pages, beginning at a multiple of the chunk size; zero. -> 0 or -errno. */
+int bedrock_space_map(struct bedrock_space *space, size_t bytes, void **out);
+
+/* Unmap a mapping or the tail of one. -> 0, or -errno and the range is as it was. */
+int bedrock_space_unmap(struct bedrock_space *space, void *address, size_t bytes);
+
+/* Unmap a range nobody will use again; if that fails, remember it and try again later. */
+void bedrock_space_discard(struct bedrock_space *space, void *address, size_t bytes);
+
+/* Try the remembered leftovers again, until one fails. */
+void bedrock_space_retry(struct bedrock_space *space);
+
+#endif

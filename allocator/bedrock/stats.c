@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The statistics snapshot: sums over counters that others keep, without any lock.
+ */
+#include "allocator/bedrock/bedrock.h"
+
+#include <string.h>
+
+#include "allocator/bedrock/heap.h"
+
+static uint64_t bedrock_pages_to_bytes(uint64_t pages)
+{
+	return pages << BEDROCK_PAGE_SHIFT;
+}
+
+static void bedrock_stats_add_arena(struct bedrock_stats *out, struct bedrock_arena *arena)
+{
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++)
+		out->allocated_bytes += bedrock_load_relaxed(&arena->bins[i].blocks_out) *
+					bedrock_class_bytes(i);
+	out->allocated_bytes += bedrock_pages_to_bytes(bedrock_load_relaxed(&arena->large_pages));
+	out->active_bytes +=
+		bedrock_pages_to_bytes(bedrock_load_relaxed(&arena->pages.used_pages));
+	out->dirty_bytes += bedrock_pages_to_bytes(
+		bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_DIRTY]));
+	out->muzzy_bytes += bedrock_pages_to_bytes(
+		bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_MUZZY]));
+	out->arena_count++;
+}
+
+static void bedrock_stats_add_heap(struct bedrock_stats *out, struct bedrock_heap *heap)
+{
+	uint64_t live_bytes = bedrock_load_relaxed(&heap->huge.live_bytes);
+
+	out->allocated_bytes += live_bytes;
+	out->active_bytes += live_bytes;
+	out->dirty_bytes += bedrock_load_relaxed(&heap->huge.kept.bytes);
+	out->mapped_bytes += bedrock_load_relaxed(&heap->space.mapped_bytes);
+	out->metadata_bytes = bedrock_load_relaxed(&heap->meta.mapped_bytes);
+	out->purge_calls = bedrock_load_relaxed(&heap->purges.calls);
+	out->purge_bytes = bedrock_load_relaxed(&heap->purges.bytes);
+	out->lazy_purge_calls = bedrock_load_relaxed(&heap->purges.lazy_calls);
+	out->lazy_purge_bytes = bedrock_load_relaxed(&heap->purges.lazy_bytes);
+	out->failed_purge_calls = bedrock_load_relaxed(&heap->purges.failures);
+	out->failed_unmap_calls = bedrock_load_relaxed(&heap->space.unmap_failures);
+	out->failed_thread_starts = bedrock_load_relaxed(&heap->background.failed_starts);
+	out->thread_cache_count = bedrock_load_relaxed(&heap->live_caches);
+}
+
+void bedrock_stats_read(struct bedrock_stats *out)
+{
+	struct bedrock_heap *heap = &bedrock_heap;
+
+	bedrock_heap_ensure(heap);
+	memset(out, 0, sizeof(*out));
+	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
+		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);
+
+		if (arena)
+			bedrock_stats_add_arena(out, arena);
+	}
+	bedrock_stats_add_heap(out, heap);
+	uint64_t known_bytes = out->active_bytes + out->dirty_bytes + out->muzzy_bytes;
+
+	if (out->mapped_bytes > known_bytes)
+		out->retained_bytes = out->mapped_bytes - known_bytes;
+	out->mapped_bytes += out->metadata_bytes;
+}
