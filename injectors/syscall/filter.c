@@ -8,7 +8,8 @@
  *   2  one comparison for each call of interest; no match: let through
  *   3  for each such call its rules: advice, length, kind of mapping; a match puts the answer into the
  *      filter's memory cell and goes on to
- *   4  the ranges of code: only a call that comes from one of them gets the answer
+ *   4  the ranges of code: only a call that comes from one of them gets the answer. The guarded
+ *      calls begin with the ranges that are for them alone and fall into those that are for all
  *
  * With `guard_sigsys` three more calls are treated: rt_sigprocmask and rt_sigaction, which could
  * block the signal that the trap needs (the kernel kills a process that traps while SIGSYS is
@@ -45,8 +46,9 @@
 #define NEXT_RULE 0xff /* placeholder in a conditional jump, patched when the rule ends */
 #define ANSWER_CELL 0
 
-/* Where the jump to part 4 must be patched: the `k` of those instructions holds this until then. */
+/* Jumps to part 4 hold one of these as their distance until it is known. */
 #define TO_RANGES UINT32_MAX
+#define TO_GUARD_RANGES (UINT32_MAX - 1)
 
 struct builder {
 	struct sock_filter *program;
@@ -81,11 +83,11 @@ static void jump_if(struct builder *b, uint16_t test, uint32_t k, uint8_t jt, ui
 }
 
 /* A match: remember the answer and go on to the ranges. */
-static void matched(struct builder *b, uint32_t action)
+static void matched(struct builder *b, uint32_t action, uint32_t ranges)
 {
 	emit(b, BPF_LD | BPF_IMM, 0, 0, action);
 	emit(b, BPF_ST, 0, 0, ANSWER_CELL);
-	emit(b, BPF_JMP | BPF_JA, 0, 0, TO_RANGES);
+	emit(b, BPF_JMP | BPF_JA, 0, 0, ranges);
 }
 
 /* Makes every placeholder since `start` jump to where the program now ends. */
@@ -230,7 +232,7 @@ static void emit_rule(struct builder *b, const struct hq_filter_spec *spec,
 		test_at_least(b, length_argument(call), rule->length_min);
 		test_at_most(b, length_argument(call), rule->length_max);
 	}
-	matched(b, spec->action ? spec->action : static_answer(rule));
+	matched(b, spec->action ? spec->action : static_answer(rule), TO_RANGES);
 	patch_next_rule(b, start);
 }
 
@@ -253,7 +255,7 @@ static void emit_sigprocmask(struct builder *b, const struct hq_filter_spec *spe
 	jump_if(b, BPF_JEQ, 0, 0, 2);
 	load(b, HIGH(ARG(1)));
 	jump_if(b, BPF_JEQ, 0, NEXT_RULE, 0);
-	matched(b, spec->action);
+	matched(b, spec->action, TO_GUARD_RANGES);
 	patch_next_rule(b, start);
 	answer(b, SECCOMP_RET_ALLOW);
 }
@@ -269,7 +271,7 @@ static void emit_sigaction(struct builder *b, const struct hq_filter_spec *spec)
 	jump_if(b, BPF_JEQ, 0, 0, 2);
 	load(b, HIGH(ARG(1)));
 	jump_if(b, BPF_JEQ, 0, NEXT_RULE, 0);
-	matched(b, spec->action);
+	matched(b, spec->action, TO_GUARD_RANGES);
 	patch_next_rule(b, start);
 	answer(b, SECCOMP_RET_ALLOW);
 }
@@ -345,7 +347,7 @@ static void emit_parts(struct builder *b, const struct hq_filter_spec *spec, uin
 	start_of(b, d->sigaction);
 	emit_sigaction(b, spec);
 	start_of(b, d->clone3);
-	matched(b, SECCOMP_RET_ERRNO | ENOSYS);
+	matched(b, SECCOMP_RET_ERRNO | ENOSYS, TO_GUARD_RANGES);
 }
 
 static void answer_from_cell(struct builder *b)
@@ -378,31 +380,39 @@ static void emit_range(struct builder *b, uint64_t start, uint64_t end)
 }
 
 /* Neighbours become one range; the caller gives them in rising order, as the kernel lists them. */
-static void emit_ranges(struct builder *b, const struct hq_filter_spec *spec)
+static void emit_ranges(struct builder *b, const struct hq_filter_range *ranges, size_t count)
 {
-	if (!spec->ranges) {
-		answer_from_cell(b);
-		return;
-	}
-	for (size_t i = 0; i < spec->range_count;) {
-		const uint64_t start = spec->ranges[i].start;
-		uint64_t end = spec->ranges[i].end;
+	for (size_t i = 0; i < count;) {
+		const uint64_t start = ranges[i].start;
+		uint64_t end = ranges[i].end;
 
-		for (i++; i < spec->range_count && spec->ranges[i].start == end; i++)
-			end = spec->ranges[i].end;
+		for (i++; i < count && ranges[i].start == end; i++)
+			end = ranges[i].end;
 		emit_range(b, start, end);
 	}
-	answer(b, SECCOMP_RET_ALLOW);
 }
 
-static void patch_to_ranges(struct builder *b, size_t ranges)
+/* Makes every jump that holds `placeholder` lead to where the program now ends. */
+static void patch_jumps(struct builder *b, uint32_t placeholder)
 {
-	for (size_t i = 0; i < ranges && i < b->length; i++) {
+	for (size_t i = 0; i < b->length; i++) {
 		struct sock_filter *insn = &b->program[i];
 
-		if (insn->code == (BPF_JMP | BPF_JA) && insn->k == TO_RANGES)
-			insn->k = (uint32_t)(ranges - i - 1);
+		if (insn->code == (BPF_JMP | BPF_JA) && insn->k == placeholder)
+			insn->k = (uint32_t)(b->length - i - 1);
 	}
+}
+
+static void emit_where(struct builder *b, const struct hq_filter_spec *spec)
+{
+	patch_jumps(b, TO_GUARD_RANGES);
+	emit_ranges(b, spec->guard_ranges, spec->ranges ? spec->guard_range_count : 0);
+	patch_jumps(b, TO_RANGES);
+	emit_ranges(b, spec->ranges, spec->ranges ? spec->range_count : 0);
+	if (spec->ranges)
+		answer(b, SECCOMP_RET_ALLOW);
+	else
+		answer_from_cell(b);
 }
 
 int hq_filter_build(const struct hq_filter_spec *spec, struct sock_filter *program, size_t room,
@@ -411,9 +421,9 @@ int hq_filter_build(const struct hq_filter_spec *spec, struct sock_filter *progr
 	struct builder b = { .program = program, .room = room };
 	struct dispatch dispatch = { .clone3 = 0 };
 	const uint32_t calls = calls_of_rules(spec);
-	size_t ranges;
 
-	if (spec->rule_count > HQ_RULES_MAX || spec->range_count > HQ_FILTER_RANGES)
+	if (spec->rule_count > HQ_RULES_MAX || spec->range_count > HQ_FILTER_RANGES ||
+	    spec->guard_range_count > HQ_FILTER_RANGES)
 		return -E2BIG;
 	for (size_t i = 0; i < spec->rule_count; i++)
 		if (spec->action == 0 && !is_static(&spec->rules[i]))
@@ -421,9 +431,7 @@ int hq_filter_build(const struct hq_filter_spec *spec, struct sock_filter *progr
 	emit_architecture(&b);
 	emit_dispatch(&b, spec, calls, &dispatch);
 	emit_parts(&b, spec, calls, &dispatch);
-	ranges = b.length;
-	emit_ranges(&b, spec);
-	patch_to_ranges(&b, ranges);
+	emit_where(&b, spec);
 	if (b.overflow)
 		return -E2BIG;
 	*length = b.length;

@@ -29,6 +29,9 @@ struct hq_filter_spec {
 	const struct hq_filter_range *ranges; /* NULL: wherever the call comes from */
 	size_t range_count;
 	int guard_sigsys; /* also divert rt_sigprocmask and rt_sigaction (trap needs it) */
+	/* Code of which only what guard_sigsys names is diverted; may be NULL. */
+	const struct hq_filter_range *guard_ranges;
+	size_t guard_range_count;
 };
 
 /*

@@ -94,8 +94,14 @@ int hq_maps_visit(bool (*visit)(const struct hq_map *map, void *context), void *
 
 /* ---- ranges.c ---- */
 
-/* Which code is listened to; returns their number or -errno. */
-int hq_ranges_find(struct hq_filter_range ranges[HQ_FILTER_RANGES]);
+struct hq_ranges {
+	struct hq_filter_range all[HQ_FILTER_RANGES];	/* listened to */
+	struct hq_filter_range guard[HQ_FILTER_RANGES]; /* only kept from blocking SIGSYS */
+	size_t all_count, guard_count;
+};
+
+/* 0 or -errno. */
+int hq_ranges_find(struct hq_ranges *ranges);
 
 /* ---- trap.c ---- */
 

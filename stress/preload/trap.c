@@ -186,20 +186,22 @@ static int install_filter(struct sock_filter *program, size_t length)
 static int build_and_install(uint32_t action, bool guard)
 {
 	struct sock_filter program[HQ_FILTER_MAX];
-	struct hq_filter_range ranges[HQ_FILTER_RANGES];
+	struct hq_ranges ranges;
 	struct hq_filter_spec spec = {
 		.rules = hq_preload.plane->rules,
 		.rule_count = hq_preload.plane->rule_count,
 		.action = action,
-		.ranges = ranges,
+		.ranges = ranges.all,
 		.guard_sigsys = guard,
+		.guard_ranges = ranges.guard,
 	};
 	size_t length;
-	int ret = hq_ranges_find(ranges);
+	int ret = hq_ranges_find(&ranges);
 
 	if (ret < 0)
 		return ret;
-	spec.range_count = (size_t)ret;
+	spec.range_count = ranges.all_count;
+	spec.guard_range_count = ranges.guard_count;
 	ret = hq_filter_build(&spec, program, HQ_FILTER_MAX, &length);
 	return ret ? ret : install_filter(program, length);
 }
