@@ -40,6 +40,7 @@ struct hq_plan {
 	bool is_host;
 	char allocator[64]; /* as asked for: a name, or a path */
 	char library[256];  /* file to preload; "" for glibc's own */
+	char family[32];    /* name of the allocator that the library is, also for a path; "" if unknown */
 	char **command;	    /* NULL-terminated; NULL for the host. {run} in an argument is the run's folder */
 	char **env;	    /* NULL-terminated NAME=VALUE, added to ours; NULL: none */
 	char **driver;	    /* NULL-terminated: run beside the program; its end ends the run. NULL: none */
@@ -74,6 +75,16 @@ struct hq_plan {
 	char extra_arguments[400]; /* for the repro line: options given by hand that shape the plan, quoted */
 	char skip_reason[200]; /* not "": the case cannot run (allocator or program not installed) */
 };
+
+struct hq_scenario;
+struct hq_allocator;
+
+/*
+ * Makes the plan of a scenario for one allocator and seed; the scenario may be cleared afterwards. What
+ * cannot run here gets a skip_reason. 0, or -EINVAL with a sentence for what can run nowhere.
+ */
+int hq_plan_resolve(const struct hq_scenario *scenario, const struct hq_allocator *allocator,
+		    uint64_t seed, struct hq_plan *plan, struct hq_error *error);
 
 /* Frees the string lists. */
 void hq_plan_clear(struct hq_plan *plan);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The topics of `heapquake explain` that are no part: the languages, the verdicts, the keys of a scenario.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "stress/check/check.h"
+#include "stress/control/explain.h"
+#include "stress/control/help.h"
+#include "stress/control/scenario.h"
+
+static void print_rule(void)
+{
+	puts("A rule says which system calls are hit, when, and what happens to them.\n"
+	     "\n"
+	     "  RULE  = CALLS { ':' WORD }\n"
+	     "  CALLS = call { ',' call }          brk madvise mmap mprotect mremap munmap\n"
+	     "  WORD  = which calls\n"
+	     "            advice=NAME{,NAME}       madvise only: FREE DONTNEED HUGEPAGE ...\n"
+	     "            length=SIZE | SIZE..[SIZE] | ..SIZE\n"
+	     "            kind=anonymous|file      mmap only\n"
+	     "          what happens, exactly one of\n"
+	     "            error=ERRNO              fail with it (brk: report the old break)\n"
+	     "            lie                      answer success and do nothing\n"
+	     "            delay=DURATION           wait, then let the call through\n"
+	     "            shrink=SHARE             madvise only: do it for that share of the length\n"
+	     "          when\n"
+	     "            when=N | N+ | N+STEP | N..M | N..M+STEP   the n-th such call of a thread\n"
+	     "            probability=SHARE\n"
+	     "            times=N                  at most N times in each thread\n"
+	     "            window=DURATION..[DURATION]   since the work began\n"
+	     "          and\n"
+	     "            name=WORD                in reports, and in inject.NAME.fired\n"
+	     "            optional                 not firing is no reason for INCONCLUSIVE\n"
+	     "\n"
+	     "  --inject 'madvise:advice=FREE:error=EINVAL:when=1+'\n"
+	     "\n"
+	     "In a scenario the same words are keys; 'fail' and 'error' mean the same:\n"
+	     "\n"
+	     "  inject:\n"
+	     "    - refuse-free: { call: madvise, advice: FREE, fail: EINVAL, window: 0s..3s }\n"
+	     "\n"
+	     "Only what a kernel could do is accepted: heapquake explain contract.");
+}
+
+static void print_contract(void)
+{
+	puts("What each call may legally show. Rules for anything else are refused; a call that does\n"
+	     "not meet the condition is let through and not counted as eligible.");
+	for (size_t i = 0; i < hq_contract_count; i++)
+		hq_explain_contract_row(&hq_contract[i]);
+}
+
+static void print_verdicts(void)
+{
+	puts("ERROR         heapquake itself failed\n"
+	     "FAIL          a finding against the target\n"
+	     "XPASS         a known failure was not seen\n"
+	     "INCONCLUSIVE  quiet, but something required never happened\n"
+	     "SKIP          a capability is missing; the reason says which\n"
+	     "XFAIL         a known failure was seen\n"
+	     "PASS          no finding, every required rule fired, every recorder complete\n"
+	     "\n"
+	     "Where verdicts are joined, the upper one wins. Exit statuses: heapquake explain exit.");
+}
+
+static void print_exit(void)
+{
+	hq_help_exit_statuses(stdout);
+}
+
+static void print_expect(void)
+{
+	puts("An expectation is METRIC OP VALUE, with OP one of <= >= < > == != and VALUE one of\n"
+	     "\n"
+	     "  a number with the metric's unit          rss.idle(5s) <= 64MiB\n"
+	     "  [number *] clean                         latency.malloc.p99_9 <= 3 * clean\n"
+	     "  [number *] another metric                rss.peak <= 2 * requested.peak\n"
+	     "\n"
+	     "and the last two may go on with '+ number'. 'clean' is the same metric in runs without\n"
+	     "faults, which alternate with the others. Metrics: heapquake explain metrics.\n"
+	     "Without any expectation the checkers still hold: heapquake list checkers.");
+}
+
+static void print_keys(const char *section)
+{
+	for (const struct hq_scenario_key *key = hq_scenario_keys; key->section; key++) {
+		if (strcmp(key->section, section) == 0)
+			printf("  %-12s %s\n", key->name, key->help);
+	}
+}
+
+static void print_scenario(void)
+{
+	puts("A scenario is a YAML file:\n");
+	print_keys("");
+	puts("\nMore: heapquake explain target, inject, rule, expect, known, run.");
+}
+
+static void print_target(void)
+{
+	puts("What is put to the test:\n");
+	print_keys("target");
+	puts("\n{run} in an argument stands for the folder of the run. With a 'command' there is no\n"
+	     "'workload'. LD_PRELOAD is heapquake's own.");
+}
+
+static void print_inject(void)
+{
+	puts("A list of what goes wrong. An item with 'call' is a rule (heapquake explain rule), any\n"
+	     "other an injector with its options (heapquake list injectors):\n"
+	     "\n"
+	     "  inject:\n"
+	     "    - refuse-free: { call: madvise, advice: FREE, fail: EINVAL }\n"
+	     "    - migrate: { rate: 500/s }\n"
+	     "    - often: { injector: migrate, rate: 5k/s, optional: true }\n");
+	print_keys("inject");
+}
+
+static void print_known(void)
+{
+	puts("What is known to fail, and why; a version fits every version that begins with it:\n"
+	     "\n"
+	     "  known:\n"
+	     "    mimalloc-2.0.9: { verdict: fail, because: \"spins while madvise answers EAGAIN\" }\n");
+	print_keys("known");
+}
+
+static void print_run(void)
+{
+	puts("How a scenario is run:\n");
+	hq_explain_options(hq_run_option_table, "compulsory");
+}
+
+static void print_mechanism(void)
+{
+	puts("How matching system calls are caught, all without root:\n"
+	     "\n"
+	     "  auto    trap where it works, else notify\n"
+	     "  trap    in the thread itself: cheapest, and can do everything\n"
+	     "  notify  by a supervisor: static programs, other libcs, valgrind; cannot shrink\n"
+	     "  static  by the kernel's filter alone: only 'fail' and 'lie', always, uncounted");
+}
+
+static void print_units(void)
+{
+	puts("Units are compulsory:\n"
+	     "\n"
+	     "  SIZE      64B 4KiB 1.5MiB 2GiB        kB and MB are refused as ambiguous\n"
+	     "  DURATION  10ns 5us 20ms 1.5s 3m 1h\n"
+	     "  COUNT     400 400k 2M 1G              thousands\n"
+	     "  RATE      500/s 2.5k/s\n"
+	     "  SHARE     25% 0.25\n"
+	     "  SIZES     64B, 1KiB..2KiB uniform, 16B..4KiB log");
+}
+
+const struct hq_explain_topic hq_explain_topics[] = {
+	{ "contract", "which faults a kernel could produce", print_contract },
+	{ "exit", "exit statuses", print_exit },
+	{ "expect", "the language of expectations", print_expect },
+	{ "inject", "rules and injectors in a scenario", print_inject },
+	{ "known", "known failures in a scenario", print_known },
+	{ "mechanism", "how system calls are caught", print_mechanism },
+	{ "metrics", "every metric, with unit and source", hq_explain_metrics },
+	{ "rule", "the language of rules", print_rule },
+	{ "run", "how a scenario is run", print_run },
+	{ "scenario", "the keys of a scenario file", print_scenario },
+	{ "target", "what is put to the test", print_target },
+	{ "units", "how numbers are written", print_units },
+	{ "verdicts", "PASS, FAIL and the others", print_verdicts },
+	{ NULL, NULL, NULL },
+};
