@@ -43,6 +43,8 @@ static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get
 	X("faults.minor", COUNT, "rusage", "page faults served from memory", false, NEED_USAGE,    \
 	  FIELD(minor_faults))                                                                     \
 	X("heap.frees", COUNT, "host", "calls of free", true, NEED_HOST, FIELD(frees))             \
+	X("heap.last_null", NS, "host", "when the last NULL came; 0 without any", true, NEED_HOST, \
+	  FIELD(last_null_ns))                                                                     \
 	X("heap.mallocs", COUNT, "host", "calls of malloc, calloc and the aligned family", true,   \
 	  NEED_HOST, FIELD(mallocs))                                                               \
 	X("heap.nulls", COUNT, "host", "allocations that were answered with NULL", true,           \

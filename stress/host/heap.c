@@ -121,6 +121,7 @@ static void leave(struct hq_heap *heap, const void *address, uint64_t size)
 static void refused(struct hq_heap *heap, uint64_t size, int failure)
 {
 	hq_count_own(&heap->worker->nulls, 1);
+	hq_store_relaxed(&heap->worker->last_null_ns, hq_clock_ns());
 	if (failure == ENOMEM)
 		return;
 	hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_ERRNO_NULL,

@@ -171,6 +171,18 @@ static uint64_t since(uint64_t time_ns, uint64_t go_ns)
 	return time_ns > go_ns ? time_ns - go_ns : 0;
 }
 
+static uint64_t last_null_ns(const struct hq_wire *wire)
+{
+	uint64_t last_ns = 0;
+
+	for (uint32_t i = 0; i < worker_count(wire); i++) {
+		const uint64_t one_ns = hq_load_relaxed(&wire->workers[i].last_null_ns);
+
+		last_ns = one_ns > last_ns ? one_ns : last_ns;
+	}
+	return last_ns;
+}
+
 void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observations *seen)
 {
 	const uint32_t threads = threads_claimed(wire);
@@ -179,8 +191,10 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	total_rules(&wire->plane, threads, seen);
 	total_slots(&wire->plane, threads, seen);
 	seen->is_host = wire->config.is_host;
-	if (seen->is_host)
-		total_workers(wire, seen);
+	if (!seen->is_host)
+		return;
+	total_workers(wire, seen);
+	seen->last_null_ns = since(last_null_ns(wire), go_ns);
 	seen->worked_ns = since(hq_load_relaxed(&wire->status.worked_ns), go_ns);
 	seen->freed_ns = since(hq_load_relaxed(&wire->status.freed_ns), go_ns);
 }

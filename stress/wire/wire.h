@@ -85,6 +85,7 @@ struct hq_wire_worker {
 	_Atomic uint64_t mallocs, frees, reallocs, nulls;
 	_Atomic uint64_t requested_bytes; /* live now; may wrap below 0 when others' blocks are freed: sum */
 	_Atomic uint64_t faults_missed;	  /* operations given up because of a NULL */
+	_Atomic uint64_t last_null_ns;	  /* CLOCK_MONOTONIC of the last NULL; 0: none */
 	struct hq_ring ring;
 	struct hq_event events[HQ_WIRE_EVENTS];
 	struct hq_hist hist[HQ_LATENCY_COUNT];
