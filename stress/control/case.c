@@ -300,6 +300,7 @@ static void conclude(const struct hq_run_spec *spec, const struct case_runs *run
 		hq_store_relaxed(&spec->context->progress->program_status, last->status);
 	else if (last->outcome == HQ_OUTCOME_SIGNALED)
 		hq_store_relaxed(&spec->context->progress->program_status, 128 + last->status);
+	result->wall_ns = now_ns() - hq_load_relaxed(&spec->context->progress->started_ns);
 	if (spec->context->suite_folder)
 		write_files(spec->plan, spec->folder, last, result);
 }

@@ -45,10 +45,21 @@ static int check_provider(const struct hq_run_state *run, struct hq_error *error
 	return -EOPNOTSUPP;
 }
 
+/* The number alone, where the rest only repeats the allocator's name or names a commit. */
 static void take_facts(const struct hq_run_state *run, struct hq_run_facts *facts)
 {
+	const char *name = run->spec->plan->allocator;
+	const char *version = run->wire->status.version;
+	const size_t length = strlen(name);
+
+	while (length && !strncmp(version, name, length) && version[length] == ' ')
+		version += length + 1;
 	snprintf(facts->provider, sizeof(facts->provider), "%.255s", run->wire->status.provider);
-	snprintf(facts->version, sizeof(facts->version), "%.63s", run->wire->status.version);
+	snprintf(facts->version, sizeof(facts->version), "%.63s", version);
+	char *commit = strstr(facts->version, "-0-g");
+
+	if (commit)
+		*commit = '\0';
 }
 
 /* A SIGKILL that we did not send, from a group that counted a kill, was the kernel's. */
@@ -102,6 +113,12 @@ static void wind_up(struct hq_run_state *run)
 	classify_kill(run);
 }
 
+/* Without rules there is nothing to be in force. */
+static bool rules_are_in_force(const struct hq_run_state *run)
+{
+	return run->spec->mechanism == HQ_MECHANISM_NONE || hq_load_acquire(&run->wire->plane.armed);
+}
+
 int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts,
 	   struct hq_observations *seen, struct hq_error *error)
 {
@@ -124,8 +141,10 @@ int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts,
 		result = hq_run_open(&run, error);
 	if (!result)
 		hq_run_watch(&run);
-	if (run.wire)
+	if (run.wire) {
 		take_facts(&run, facts);
+		seen->armed = rules_are_in_force(&run);
+	}
 	wind_up(&run);
 	if (result < 0)
 		hq_observations_clear(seen);
