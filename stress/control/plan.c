@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "injectors/syscall/filter.h"
 #include "injectors/units.h"
 #include "stress/control/allocator.h"
 #include "stress/control/programs.h"
@@ -113,49 +112,10 @@ static uint64_t default_memory_cap_bytes(void)
 
 static void set_times(const struct hq_scenario *scenario, struct hq_plan *plan)
 {
-	plan->settle_ns = scenario->settle_ns;
+	plan->settle_ns = hq_scenario_settle_ns(scenario);
 	plan->needs_clean = false;
-	for (size_t i = 0; i < plan->expectation_count; i++) {
-		const uint64_t idle_ns = hq_expectation_idle_ns(&plan->expectations[i]);
-
-		if (idle_ns > plan->settle_ns)
-			plan->settle_ns = idle_ns;
+	for (size_t i = 0; i < plan->expectation_count; i++)
 		plan->needs_clean = plan->needs_clean || plan->expectations[i].against_clean;
-	}
-}
-
-static int check_times(const struct hq_plan *plan, struct hq_error *error)
-{
-	char settle[HQ_UNITS_TEXT], timeout[HQ_UNITS_TEXT];
-
-	if (plan->settle_ns < plan->timeout_ns)
-		return 0;
-	return hq_error_set(error,
-			    "the expectations need %s of idle time, but the run ends after %s (timeout)",
-			    hq_units_print_duration(settle, plan->settle_ns),
-			    hq_units_print_duration(timeout, plan->timeout_ns));
-}
-
-/* What a mechanism that was asked for by name cannot do is refused before anything runs. */
-static int check_mechanism(const struct hq_plan *plan, struct hq_error *error)
-{
-	struct sock_filter program[256];
-	const struct hq_filter_spec spec = { .rules = plan->rules, .rule_count = plan->rule_count };
-	size_t length;
-
-	for (size_t i = 0; i < plan->rule_count; i++) {
-		if (plan->mechanism == HQ_MECHANISM_NOTIFY &&
-		    plan->rules[i].action == HQ_ACTION_SHRINK)
-			return hq_error_set(error,
-					    "rule %s: 'shrink' needs mechanism trap, not notify",
-					    plan->rules[i].name);
-	}
-	if (plan->mechanism != HQ_MECHANISM_STATIC || plan->rule_count == 0)
-		return 0;
-	if (hq_filter_build(&spec, program, sizeof(program) / sizeof(program[0]), &length))
-		return hq_error_set(error, "mechanism static can only 'fail' and 'lie', without "
-					   "'when', 'probability', 'times' and 'window'");
-	return 0;
 }
 
 int hq_plan_resolve(const struct hq_scenario *scenario, const struct hq_allocator *allocator,
@@ -179,11 +139,7 @@ int hq_plan_resolve(const struct hq_scenario *scenario, const struct hq_allocato
 		skip_without_program(plan, plan->command[0]);
 	if (plan->driver)
 		skip_without_program(plan, plan->driver[0]);
-	status = hq_scenario_check_names(scenario, error);
-	if (!status)
-		status = check_times(plan, error);
-	if (!status)
-		status = check_mechanism(plan, error);
+	status = hq_scenario_check(scenario, error);
 	if (!status)
 		return 0;
 failed:

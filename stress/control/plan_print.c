@@ -16,14 +16,11 @@
 
 #define OPTION_ROOM 1024
 
-/*
- * Plain where YAML lets it be plain everywhere, also inside { }, and where no reader could take it for
- * anything else; otherwise in double quotes.
- */
+/* Text that YAML takes as it is everywhere, also inside { }. */
 static bool is_plain(const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "+-._/()*%<>=; ";
+				    "+-._/()*%<>=?; ";
 	static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/";
 	const size_t length = strlen(text);
 
@@ -31,12 +28,8 @@ static bool is_plain(const char *text)
 	       text[length - 1] != ' ';
 }
 
-static void print_text(FILE *stream, const char *text)
+static void print_quoted(FILE *stream, const char *text)
 {
-	if (is_plain(text)) {
-		fputs(text, stream);
-		return;
-	}
 	fputc('"', stream);
 	for (; *text; text++) {
 		const unsigned char c = (unsigned char)*text;
@@ -51,6 +44,28 @@ static void print_text(FILE *stream, const char *text)
 	fputc('"', stream);
 }
 
+static void print_text(FILE *stream, const char *text)
+{
+	if (is_plain(text))
+		fputs(text, stream);
+	else
+		print_quoted(stream, text);
+}
+
+/* Text of the user's own, which other YAML readers would take for a number or a truth value. */
+static void print_string(FILE *stream, const char *text)
+{
+	static const char *const truths[] = { "true", "false", "yes", "no", "on", "off", "null" };
+	bool is_string = is_plain(text) && !(text[0] >= '0' && text[0] <= '9');
+
+	for (size_t i = 0; i < sizeof(truths) / sizeof(truths[0]); i++)
+		is_string = is_string && strcasecmp(text, truths[i]) != 0;
+	if (is_string)
+		fputs(text, stream);
+	else
+		print_quoted(stream, text);
+}
+
 static void print_entry(FILE *stream, const char *indent, const char *key, const char *value)
 {
 	fprintf(stream, "%s%s: ", indent, key);
@@ -63,7 +78,7 @@ static void print_words(FILE *stream, const char *indent, const char *key, char 
 	fprintf(stream, "%s%s: [", indent, key);
 	for (size_t i = 0; words[i]; i++) {
 		fputs(i ? ", " : "", stream);
-		print_text(stream, words[i]);
+		print_string(stream, words[i]);
 	}
 	fputs("]\n", stream);
 }
@@ -86,7 +101,7 @@ static void print_env(const struct hq_plan *plan, FILE *stream)
 		const char *equals = strchr(plan->env[i], '=');
 
 		fprintf(stream, "    %.*s: ", (int)(equals - plan->env[i]), plan->env[i]);
-		print_text(stream, equals + 1);
+		print_string(stream, equals + 1);
 		fputc('\n', stream);
 	}
 }

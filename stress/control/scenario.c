@@ -111,45 +111,6 @@ int hq_scenario_add_expectation(struct hq_scenario *scenario, const char *text,
 	return status;
 }
 
-/* A list of every name that inject.NAME may use. */
-static void list_injected(const struct hq_plan *plan, const char **names)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < plan->rule_count; i++)
-		names[count++] = plan->rules[i].name;
-	for (size_t i = 0; i < plan->injection_count; i++)
-		names[count++] = plan->injections[i].name;
-	names[count] = NULL;
-}
-
-static int check_names(const struct hq_plan *plan, const struct hq_expectation *expectation,
-		       struct hq_error *error)
-{
-	const char *names[HQ_RULES_MAX + HQ_PLAN_INJECTIONS + 1];
-	char name[64], hint[96];
-
-	list_injected(plan, names);
-	if (hq_expectation_inject_name(expectation, name)[0] == '\0')
-		return 0;
-	for (size_t i = 0; names[i]; i++) {
-		if (strcmp(names[i], name) == 0)
-			return 0;
-	}
-	return hq_error_set(error, "'%s' names inject.%s, but nothing of that name is injected%s",
-			    expectation->text, name,
-			    hq_did_you_mean(name, names, hint, sizeof(hint)));
-}
-
-int hq_scenario_check_names(const struct hq_scenario *scenario, struct hq_error *error)
-{
-	for (size_t i = 0; i < scenario->plan.expectation_count; i++) {
-		if (check_names(&scenario->plan, &scenario->plan.expectations[i], error))
-			return -EINVAL;
-	}
-	return 0;
-}
-
 static void read_expectation(struct hq_reading *reading, const struct hq_yaml *value)
 {
 	const struct hq_plan *plan = &reading->scenario->plan;
@@ -159,7 +120,7 @@ static void read_expectation(struct hq_reading *reading, const struct hq_yaml *v
 	if (!text)
 		return;
 	if (hq_scenario_add_expectation(reading->scenario, text, &error) ||
-	    check_names(plan, &plan->expectations[plan->expectation_count - 1], &error))
+	    hq_check_expectation_names(plan, &plan->expectations[plan->expectation_count - 1], &error))
 		hq_complain(reading->complaints, value, "%s", error.text);
 }
 
@@ -195,19 +156,24 @@ static void check_whole(struct hq_reading *reading, const struct hq_yaml *root)
 {
 	const struct hq_plan *plan = &reading->scenario->plan;
 	const int question = hq_yaml_index(root, "question");
+	const int run = hq_yaml_index(root, "run");
 	const bool has_workload = hq_yaml_index(root, "workload") >= 0;
+	struct hq_error error;
 
 	if (question < 0)
 		hq_complain(reading->complaints, root, "a scenario begins with its 'question'");
 	else if (question > 0)
 		hq_complain(reading->complaints, root->keys[question],
 			    "'question' comes first: a reader wants to know it");
-	if (!has_workload && plan->is_host)
+	/* A section that is misspelt is not missed as well. */
+	if (!has_workload && plan->is_host && reading->complaints->count == 0)
 		hq_complain(reading->complaints, root,
 			    "nothing to do: give a 'workload', or a 'command' in 'target'");
 	if (has_workload && plan->command)
 		hq_complain(reading->complaints, root->keys[hq_yaml_index(root, "workload")],
 			    "a 'command' in 'target' brings its own work; leave 'workload' out");
+	if (reading->complaints->count == 0 && hq_scenario_check(reading->scenario, &error))
+		hq_complain(reading->complaints, run < 0 ? root : root->keys[run], "%s", error.text);
 }
 
 static void read_root(struct hq_reading *reading, const struct hq_yaml *root)

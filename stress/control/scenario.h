@@ -54,8 +54,14 @@ int hq_scenario_add_injection(struct hq_scenario *scenario, const char *text,
 int hq_scenario_add_expectation(struct hq_scenario *scenario, const char *text,
 				struct hq_error *error);
 
-/* Expectations name only rules and injectors that exist. 0 or -EINVAL with a sentence. */
-int hq_scenario_check_names(const struct hq_scenario *scenario, struct hq_error *error);
+/*
+ * Checks what no single value shows: expectations name only what is injected, there is time for them, the
+ * mechanism can do what the rules say. 0 or -EINVAL with a sentence.
+ */
+int hq_scenario_check(const struct hq_scenario *scenario, struct hq_error *error);
+
+/* Idle time after everything was freed: the file's own, or the longest any expectation asks for. */
+uint64_t hq_scenario_settle_ns(const struct hq_scenario *scenario);
 
 void hq_scenario_clear(struct hq_scenario *scenario);
 

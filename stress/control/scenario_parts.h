@@ -55,6 +55,10 @@ void hq_read_options(struct hq_reading *reading, const struct hq_yaml *map, cons
 /* "; did you mean 'x'?" or "", in `text`. */
 const char *hq_did_you_mean(const char *word, const char *const *list, char *text, size_t size);
 
+/* An expectation names only rules and injectors that exist. 0 or -EINVAL with a sentence. */
+int hq_check_expectation_names(const struct hq_plan *plan,
+			       const struct hq_expectation *expectation, struct hq_error *error);
+
 /* ---- the sections ---- */
 
 void hq_read_target(struct hq_reading *reading, const struct hq_yaml *value);

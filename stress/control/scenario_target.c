@@ -260,13 +260,6 @@ const struct hq_option hq_run_option_table[] = {
 	{ NULL, 0, 0, NULL, 0, 0, NULL, NULL },
 };
 
-static void check_times(struct hq_reading *reading, const struct hq_yaml *value,
-			const struct run_options *options)
-{
-	if (options->settle_ns >= options->timeout_ns)
-		hq_complain(reading->complaints, value, "settle is not shorter than timeout");
-}
-
 void hq_read_run(struct hq_reading *reading, const struct hq_yaml *value)
 {
 	struct hq_scenario *scenario = reading->scenario;
@@ -279,7 +272,6 @@ void hq_read_run(struct hq_reading *reading, const struct hq_yaml *value)
 		return;
 	}
 	hq_read_options(reading, value, "run", hq_run_option_table, &options, NULL);
-	check_times(reading, value, &options);
 	scenario->has_seed = hq_yaml_index(value, "seed") >= 0;
 	scenario->has_memory_cap = hq_yaml_index(value, "memory-cap") >= 0;
 	scenario->settle_ns = options.settle_ns;
