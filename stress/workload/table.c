@@ -9,6 +9,7 @@
 const struct hq_workload *const hq_workloads[] = {
 	&hq_workload_churn,
 	&hq_workload_idle_decay,
+	&hq_workload_insert_scan,
 	&hq_workload_none,
 	NULL,
 };
