@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HdrHistogram logs. Our buckets are HdrHistogram's for lowest value 1 and 3 significant digits, so
+ * counts go over one by one and nothing is rounded a second time. A line of the log is
+ *
+ *	Tag=malloc,START,LENGTH,MAX,BASE64
+ *
+ * START and LENGTH in seconds, MAX in milliseconds (the unit its Java writer uses by default), and
+ * BASE64 a big-endian envelope { cookie, length } around a zlib stream that holds a big-endian
+ *header and the counts, each a zig-zag LEB128 number; a negative one stands for that many zeros.
+ * Source of the format: the encoder and log writer of HdrHistogram and HdrHistogram_c.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "stress/report/hlog.h"
+#include "stress/wire/hist.h"
+
+#define COOKIE_V2            0x1c849303u
+#define COOKIE_V2_COMPRESSED 0x1c849304u
+#define COOKIE_ZIGZAG        0x10u /* word size 1: variable length */
+
+#define SIGNIFICANT_DIGITS 3
+#define HEADER_BYTES       40
+#define ENVELOPE_BYTES     8
+#define LEB128_BYTES       9
+
+/* Largest value that has a bucket of its own. */
+#define HIGHEST_VALUE (((uint64_t)HQ_HIST_LINEAR << HQ_HIST_OCTAVES) - 1)
+
+static void put_be32(unsigned char *out, uint32_t value)
+{
+	value = htobe32(value);
+	memcpy(out, &value, sizeof(value));
+}
+
+static void put_be64(unsigned char *out, uint64_t value)
+{
+	value = htobe64(value);
+	memcpy(out, &value, sizeof(value));
+}
+
+/* Returns the number of bytes; the ninth carries 8 bits, so that none needs a tenth. */
+static size_t put_zigzag(unsigned char *out, int64_t signed_value)
+{
+	uint64_t value = ((uint64_t)signed_value << 1) ^ (uint64_t)(signed_value >> 63);
+	size_t length = 0;
+
+	while (value > 0x7f && length < LEB128_BYTES - 1) {
+		out[length++] = (unsigned char)(value | 0x80);
+		value >>= 7;
+	}
+	out[length++] = (unsigned char)value;
+	return length;
+}
+
+/* One past the last bucket that holds anything. */
+static uint32_t used_buckets(const struct hq_hist *hist)
+{
+	uint32_t used = HQ_HIST_BUCKETS;
+
+	while (used > 0 && hq_load_relaxed(&hist->buckets[used - 1]) == 0)
+		used--;
+	return used;
+}
+
+static size_t put_counts(unsigned char *out, const struct hq_hist *hist)
+{
+	const uint32_t used = used_buckets(hist);
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < used;) {
+		const uint32_t count = hq_load_relaxed(&hist->buckets[i]);
+		int64_t zeros = 0;
+
+		if (count > 0) {
+			length += put_zigzag(out + length, count);
+			i++;
+			continue;
+		}
+		for (; i < used && hq_load_relaxed(&hist->buckets[i]) == 0; i++)
+			zeros++;
+		length += put_zigzag(out + length, -zeros);
+	}
+	return length;
+}
+
+/* The histogram, not yet compressed. Returns its length; `out` has room for every bucket. */
+static size_t encode(const struct hq_hist *hist, unsigned char *out)
+{
+	const double conversion_ratio = 1.0;
+	const size_t payload = put_counts(out + HEADER_BYTES, hist);
+	uint64_t ratio_bits;
+
+	memcpy(&ratio_bits, &conversion_ratio, sizeof(ratio_bits));
+	put_be32(out, COOKIE_V2 | COOKIE_ZIGZAG);
+	put_be32(out + 4, (uint32_t)payload);
+	put_be32(out + 8, 0); /* normalizing index offset */
+	put_be32(out + 12, SIGNIFICANT_DIGITS);
+	put_be64(out + 16, 1); /* lowest discernible value */
+	put_be64(out + 24, HIGHEST_VALUE);
+	put_be64(out + 32, ratio_bits);
+	return HEADER_BYTES + payload;
+}
+
+/* Compressed, in its envelope: *out is to be freed. */
+static int compress_histogram(const struct hq_hist *hist, unsigned char **out, size_t *length)
+{
+	unsigned char *plain = malloc(HEADER_BYTES + LEB128_BYTES * (size_t)HQ_HIST_BUCKETS);
+	unsigned char *packed = NULL;
+	int status = -ENOMEM;
+
+	if (!plain)
+		return -ENOMEM;
+	const size_t plain_length = encode(hist, plain);
+	uLongf packed_length = compressBound(plain_length);
+
+	packed = malloc(ENVELOPE_BYTES + packed_length);
+	if (packed &&
+	    compress(packed + ENVELOPE_BYTES, &packed_length, plain, plain_length) == Z_OK) {
+		put_be32(packed, COOKIE_V2_COMPRESSED | COOKIE_ZIGZAG);
+		put_be32(packed + 4, (uint32_t)packed_length);
+		*out = packed;
+		*length = ENVELOPE_BYTES + packed_length;
+		packed = NULL;
+		status = 0;
+	}
+	free(packed);
+	free(plain);
+	return status;
+}
+
+static void put_base64(const unsigned char *data, size_t length, FILE *stream)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				     "0123456789+/";
+
+	for (size_t i = 0; i < length; i += 3) {
+		const size_t left = length - i;
+		const uint32_t bits = (uint32_t)data[i] << 16 |
+				      (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
+				      (left > 2 ? data[i + 2] : 0);
+
+		putc(digits[bits >> 18], stream);
+		putc(digits[bits >> 12 & 63], stream);
+		putc(left > 1 ? digits[bits >> 6 & 63] : '=', stream);
+		putc(left > 2 ? digits[bits & 63] : '=', stream);
+	}
+}
+
+static int write_line(const struct hq_hist *hist, const char *tag, double seconds, FILE *stream)
+{
+	unsigned char *packed;
+	size_t length;
+	const int status = compress_histogram(hist, &packed, &length);
+
+	if (status)
+		return status;
+	fprintf(stream, "Tag=%s,0.000,%.3f,%.3f,", tag, seconds,
+		(double)hq_load_relaxed(&hist->max_ns) / 1e6);
+	put_base64(packed, length, stream);
+	putc('\n', stream);
+	free(packed);
+	return 0;
+}
+
+int hq_hlog_write(const struct hq_observations *observations, FILE *stream)
+{
+	static const char *const tags[HQ_LATENCY_COUNT] = {
+		[HQ_LATENCY_MALLOC] = "malloc",
+		[HQ_LATENCY_FREE] = "free",
+		[HQ_LATENCY_REALLOC] = "realloc",
+		[HQ_LATENCY_OP] = "op",
+	};
+	const uint64_t ended_ns =
+		observations->worked_ns ? observations->worked_ns : observations->end_ns;
+
+	fputs("#[Logged by heapquake: latencies in nanoseconds, time since the work began]\n"
+	      "#[Histogram log format version 1.2]\n"
+	      "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
+	      "\"Interval_Compressed_Histogram\"\n",
+	      stream);
+	for (int i = 0; observations->hist && i < HQ_LATENCY_COUNT; i++) {
+		const struct hq_hist *hist = &observations->hist[i];
+		int status = 0;
+
+		if (hq_hist_count(hist) > 0)
+			status = write_line(hist, tags[i], (double)ended_ns / 1e9, stream);
+		if (status)
+			return status;
+	}
+	return 0;
+}
