@@ -138,6 +138,18 @@ static void add_values(const char *label, enum hq_unit unit, const struct spread
 	hq_evidence_line(finding, "%s: %s", label, line);
 }
 
+/*
+ * Fewer faults than asked for is nothing that the target did wrong: the run just proves too little.
+ */
+static bool is_shortage_of_faults(const struct hq_expectation *expectation)
+{
+	const char *counter = strrchr(expectation->metric, '.');
+
+	return !strncmp(expectation->metric, "inject.", 7) && expectation->op[0] == '>' &&
+	       (!strcmp(counter, ".fired") || !strcmp(counter, ".eligible") ||
+		!strcmp(counter, ".seen"));
+}
+
 struct sides {
 	struct spread left, right; /* right.count 0: a plain value */
 	double bound;
@@ -151,16 +163,18 @@ static void add_finding(const struct hq_expectation *expectation, const struct s
 	const char *reference = expectation->against_clean ? "clean" : expectation->other;
 	char left[VALUE_TEXT], bound[VALUE_TEXT], right[VALUE_TEXT];
 	struct hq_finding *finding;
+	__typeof__(hq_finding_add) *const add =
+		is_shortage_of_faults(expectation) ? hq_gap_add : hq_finding_add;
 
 	print_beside(left, unit, value, sides->bound);
 	print_beside(bound, unit, sides->bound, value);
 	if (sides->right.count == 0) {
-		finding = hq_finding_add(findings, name, "%s = %s, expected %s %s",
+		finding = add(findings, name, "%s = %s, expected %s %s",
 					 expectation->metric, left, expectation->op,
 					 written_bound(expectation));
 	} else {
 		hq_value_print(right, sizeof(right), unit, sides->right.judged);
-		finding = hq_finding_add(
+		finding = add(
 			findings, name, "%s = %s, expected %s %s (%s = %s, so %s %s)",
 			expectation->metric, left, expectation->op, written_bound(expectation),
 			reference, right, expectation->op, bound);
