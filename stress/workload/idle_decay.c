@@ -20,10 +20,12 @@
 #define SLEEP_SLICE_NS (200 * HQ_MS)	 /* a sleep shows as progress that often */
 #define IDLE_PERIOD_MIN_NS (1 * HQ_MS)	 /* faster pulses come several at a time */
 #define PULSE_BYTES 64u
+#define GROWN_MAX 4u /* times the first burst */
 
 struct idle_decay_options {
 	uint64_t threads;
 	uint64_t burst;
+	uint64_t grow;
 	uint64_t rounds;
 	struct hq_sizes size;
 	uint64_t hold;
@@ -44,6 +46,8 @@ static const struct hq_option options[] = {
 	{ "threads", HQ_OPTION_COUNT, AT(threads), "2", 1, 64, NULL, "threads that share the burst" },
 	{ "burst", HQ_OPTION_SIZE, AT(burst), "64MiB", 4096, 1ull << 40, NULL,
 	  "bytes live at the top of a round, over all threads" },
+	{ "grow", HQ_OPTION_SIZE, AT(grow), "0", 0, 1ull << 40, NULL,
+	  "by so much each burst is larger than the one before, up to four times the first" },
 	{ "rounds", HQ_OPTION_COUNT, AT(rounds), "3", 1, 1000000000, NULL, "rounds of each thread" },
 	{ "size", HQ_OPTION_SIZES, AT(size), "64B..64KiB log", 16, 1ull << 36, NULL,
 	  "size of a block" },
@@ -58,15 +62,20 @@ static const struct hq_option options[] = {
 	{ NULL },
 };
 
-static uint64_t thread_bytes(const struct idle_decay_options *chosen)
+static uint64_t thread_bytes(const struct idle_decay_options *chosen, uint64_t round)
 {
-	return chosen->burst / chosen->threads;
+	const uint64_t grown = chosen->burst + chosen->grow * round;
+	const uint64_t most = GROWN_MAX * chosen->burst;
+
+	return (grown < most ? grown : most) / chosen->threads;
 }
 
-/* As many as there can be: all of the smallest size. */
+/* As many as there can be: all of the smallest size, in the largest burst. */
 static uint64_t blocks_room(const struct idle_decay_options *chosen)
 {
-	return thread_bytes(chosen) / chosen->size.min_bytes + 1;
+	const uint64_t last_round = chosen->grow ? GROWN_MAX * chosen->burst / chosen->grow + 1 : 0;
+
+	return thread_bytes(chosen, last_round) / chosen->size.min_bytes + 1;
 }
 
 static int idle_decay_validate(const void *values, struct hq_error *error)
@@ -103,15 +112,14 @@ static int idle_decay_prepare(struct hq_work *work)
 }
 
 /* A refused block counts as if it were there: the round has the same requests, and an end. */
-static void fill(struct idle_decay_thread *self, const struct idle_decay_options *chosen,
+static void fill(struct idle_decay_thread *self, const struct hq_sizes *sizes, uint64_t goal_bytes,
 		 struct hq_random *random, struct hq_heap *heap)
 {
-	const uint64_t goal_bytes = thread_bytes(chosen);
 	uint64_t bytes = 0;
 
 	self->count = 0;
 	while (bytes < goal_bytes && !hq_host_stopping()) {
-		uint64_t size = hq_random_size(random, &chosen->size);
+		uint64_t size = hq_random_size(random, sizes);
 
 		if (size > goal_bytes - bytes && bytes != 0)
 			break;
@@ -163,7 +171,7 @@ static void idle_decay_run(struct hq_work *work, uint32_t thread, struct hq_heap
 		/* Purposes 0 .. are the rounds. */
 		struct hq_random random = hq_random_stream(work->seed, thread, (uint32_t)round);
 
-		fill(self, chosen, &random, heap);
+		fill(self, &chosen->size, thread_bytes(chosen, round), &random, heap);
 		sleep_alive(heap, chosen->hold);
 		if (is_last(chosen, round))
 			return;
