@@ -21,9 +21,9 @@
 struct hq_finding {
 	char checker[24];
 	bool gap;
-	char text[360];	    /* one sentence: what broke, where */
+	char text[360];     /* one sentence: what broke, where */
 	char evidence[640]; /* lines of detail, "" if none */
-	uint64_t count;	    /* how often this very thing was seen; at least 1 */
+	uint64_t count;     /* how often this very thing was seen; at least 1 */
 };
 
 struct hq_findings {
@@ -32,7 +32,11 @@ struct hq_findings {
 	size_t left_out; /* found no room */
 };
 
-/* Appends one; both return the entry so that evidence can be added, or NULL when there is no room. */
+/*
+
+ * Appends one; both return the entry so that evidence can be added, or NULL when there is no room.
+
+ */
 __attribute__((format(printf, 3, 4))) struct hq_finding *
 hq_finding_add(struct hq_findings *findings, const char *checker, const char *format, ...);
 __attribute__((format(printf, 3, 4))) struct hq_finding *
@@ -94,16 +98,21 @@ struct hq_expectation {
 int hq_expectation_parse(const char *text, bool is_host, struct hq_expectation *expectation,
 			 struct hq_error *error);
 
-/* Longest T of any rss.idle(T) or other idle metric in it, 0 if none: how long the run must settle. */
+/*
+
+ * Longest T of any rss.idle(T) or other idle metric in it, 0 if none: how long the run must settle.
+
+ */
 uint64_t hq_expectation_idle_ns(const struct hq_expectation *expectation);
 
 /* The rule or injector NAME in inject.NAME.COUNTER (left or right side), "" if none. */
 const char *hq_expectation_inject_name(const struct hq_expectation *expectation, char name[64]);
 
 /*
- * Judges the runs of a case: of each metric the median over `runs` is taken, and over `clean_runs` for
- * `clean`. A broken expectation is a finding of checker "expect" with both values; a metric that was
- * not observed is a gap. Counts of faults (inject.*) are judged on the smallest of the runs.
+ * Judges the runs of a case: of each metric the median over `runs` is taken, and over `clean_runs`
+ * for `clean`. A broken expectation is a finding of checker "expect" with both values; a metric
+ * that was not observed is a gap. Counts of faults (inject.*) are judged on the smallest of the
+ * runs.
  */
 void hq_expectation_judge(const struct hq_expectation *expectation,
 			  const struct hq_observations *const *runs, size_t run_count,
@@ -113,22 +122,23 @@ void hq_expectation_judge(const struct hq_expectation *expectation,
 /* ---- verdicts: verdict.c ---- */
 
 enum hq_verdict { /* in rising order of precedence when verdicts are joined */
-	HQ_VERDICT_PASS,
-	HQ_VERDICT_XFAIL,
-	HQ_VERDICT_SKIP,
-	HQ_VERDICT_INCONCLUSIVE,
-	HQ_VERDICT_XPASS,
-	HQ_VERDICT_FAIL,
-	HQ_VERDICT_ERROR,
+		  HQ_VERDICT_PASS,
+		  HQ_VERDICT_XFAIL,
+		  HQ_VERDICT_SKIP,
+		  HQ_VERDICT_INCONCLUSIVE,
+		  HQ_VERDICT_XPASS,
+		  HQ_VERDICT_FAIL,
+		  HQ_VERDICT_ERROR,
 };
 
 /* What is known to go wrong for the allocator of this case. */
 struct hq_known {
 	bool present;
 	enum hq_verdict verdict; /* FAIL or INCONCLUSIVE */
-	bool sometimes;		 /* seen in some runs only: not seeing it is a PASS, not an XPASS */
+	bool sometimes;          /* seen in some runs only: not seeing it is a PASS, not an XPASS */
 	char because[200];
-	char checker[24]; /* "": any; else the finding must come from this checker to count as known */
+	char checker[24]; /* "": any; else the finding must come from this checker to count as known
+			   */
 };
 
 const char *hq_verdict_name(enum hq_verdict verdict); /* "PASS" ... */

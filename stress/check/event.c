@@ -43,7 +43,10 @@ static void add_event(const struct hq_observations *observations,
 		add_fault_before(observations, event, finding);
 }
 
-/* Rings are read one thread after the other: the first in the list need not be the first in time.
+/*
+
+ * Rings are read one thread after the other: the first in the list need not be the first in time.
+
  */
 static const struct hq_event *next_event(const struct hq_observations *observations,
 					 enum hq_event_kind kind, const struct hq_event *after)

@@ -169,21 +169,22 @@ static void add_finding(const struct hq_expectation *expectation, const struct s
 	print_beside(left, unit, value, sides->bound);
 	print_beside(bound, unit, sides->bound, value);
 	if (sides->right.count == 0) {
-		finding = add(findings, name, "%s = %s, expected %s %s",
-					 expectation->metric, left, expectation->op,
-					 written_bound(expectation));
+		finding = add(findings, name, "%s = %s, expected %s %s", expectation->metric, left,
+			      expectation->op, written_bound(expectation));
 	} else {
 		hq_value_print(right, sizeof(right), unit, sides->right.judged);
-		finding = add(
-			findings, name, "%s = %s, expected %s %s (%s = %s, so %s %s)",
-			expectation->metric, left, expectation->op, written_bound(expectation),
-			reference, right, expectation->op, bound);
+		finding = add(findings, name, "%s = %s, expected %s %s (%s = %s, so %s %s)",
+			      expectation->metric, left, expectation->op,
+			      written_bound(expectation), reference, right, expectation->op, bound);
 	}
 	add_values(expectation->metric, unit, &sides->left, finding);
 	add_values(reference, unit, &sides->right, finding);
 }
 
-/* Without a reference the unit of an injector's measure is the one that the value was written in.
+/*
+
+ * Without a reference the unit of an injector's measure is the one that the value was written in.
+
  */
 static enum hq_unit unit_of_judgement(const struct hq_expectation *expectation,
 				      const struct hq_observations *const *runs, size_t run_count)

@@ -34,7 +34,10 @@ static enum hq_verdict raw(const struct hq_findings *findings)
 	return verdict;
 }
 
-/* Does an entry of the kind that makes `verdict` come from the checker that is known to speak up?
+/*
+
+ * Does an entry of the kind that makes `verdict` come from the checker that is known to speak up?
+
  */
 static bool comes_from(const struct hq_findings *findings, enum hq_verdict verdict,
 		       const char *checker)

@@ -35,7 +35,8 @@ static size_t decode(const unsigned char *text, uint32_t *point)
 			return 0;
 		*point = *point << 6 | (text[i] & 0x3f);
 	}
-	/* Overlong forms, halves of surrogate pairs and what lies beyond Unicode are no characters.
+	/*
+	 * Overlong forms, halves of surrogate pairs and what lies beyond Unicode are no characters.
 	 */
 	if (*point < least[length] || *point > 0x10ffff || (*point >= 0xd800 && *point < 0xe000))
 		return 0;

@@ -97,7 +97,10 @@ static json_t *make_rules(const struct hq_result *result)
 	return complete(array, failed);
 }
 
-/* Rates and shares are fractions by nature; all else is whole. JSON knows neither infinity nor NaN.
+/*
+
+ * Rates and shares are fractions by nature; all else is whole. JSON knows neither infinity nor NaN.
+
  */
 static json_t *make_value(enum hq_unit unit, double value)
 {
