@@ -33,9 +33,7 @@ struct hq_findings {
 };
 
 /*
-
  * Appends one; both return the entry so that evidence can be added, or NULL when there is no room.
-
  */
 __attribute__((format(printf, 3, 4))) struct hq_finding *
 hq_finding_add(struct hq_findings *findings, const char *checker, const char *format, ...);
@@ -99,9 +97,7 @@ int hq_expectation_parse(const char *text, bool is_host, struct hq_expectation *
 			 struct hq_error *error);
 
 /*
-
  * Longest T of any rss.idle(T) or other idle metric in it, 0 if none: how long the run must settle.
-
  */
 uint64_t hq_expectation_idle_ns(const struct hq_expectation *expectation);
 

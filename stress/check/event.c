@@ -44,9 +44,7 @@ static void add_event(const struct hq_observations *observations,
 }
 
 /*
-
  * Rings are read one thread after the other: the first in the list need not be the first in time.
-
  */
 static const struct hq_event *next_event(const struct hq_observations *observations,
 					 enum hq_event_kind kind, const struct hq_event *after)

@@ -182,9 +182,7 @@ static void add_finding(const struct hq_expectation *expectation, const struct s
 }
 
 /*
-
  * Without a reference the unit of an injector's measure is the one that the value was written in.
-
  */
 static enum hq_unit unit_of_judgement(const struct hq_expectation *expectation,
 				      const struct hq_observations *const *runs, size_t run_count)

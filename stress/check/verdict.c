@@ -35,9 +35,7 @@ static enum hq_verdict raw(const struct hq_findings *findings)
 }
 
 /*
-
  * Does an entry of the kind that makes `verdict` come from the checker that is known to speak up?
-
  */
 static bool comes_from(const struct hq_findings *findings, enum hq_verdict verdict,
 		       const char *checker)

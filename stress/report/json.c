@@ -98,9 +98,7 @@ static json_t *make_rules(const struct hq_result *result)
 }
 
 /*
-
  * Rates and shares are fractions by nature; all else is whole. JSON knows neither infinity nor NaN.
-
  */
 static json_t *make_value(enum hq_unit unit, double value)
 {

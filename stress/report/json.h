@@ -17,9 +17,7 @@
 json_t *hq_json_text(const char *text);
 
 /*
-
  * 64 bits of which readers that know only doubles would lose some: in decimal or hex, as a string.
-
  */
 json_t *hq_json_decimal(uint64_t value);
 json_t *hq_json_hex(uint64_t value);

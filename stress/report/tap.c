@@ -17,9 +17,7 @@
 #include "stress/report/summary.h"
 
 /*
-
  * In a description and a reason `\` and `#` are escaped, or a name could make itself a directive.
-
  */
 static void put_description(const char *text, FILE *stream)
 {
