@@ -69,7 +69,7 @@ const struct hq_contract_row hq_contract[] = {
 	  NOT_HERE "QEMU user-mode emulation before 7.1, nanos before 2026 ignore all advice" },
 	{ HQ_CALL_MADVISE, HQ_ACTION_SHRINK, 0, HINT_ADVICES, HQ_CONDITION_NONE, "0",
 	  "the tail of the range keeps content and stays resident",
-	  "mm/madvise.c skips shared, locked and large folios page by page and returns 0" },
+	  NOT_HERE "mm/madvise.c skips shared, locked and large folios one by one and returns 0" },
 	{ HQ_CALL_MADVISE, HQ_ACTION_SHRINK, 0, ADVICE(DONTNEED), HQ_CONDITION_NONE, "0",
 	  "the tail of the range keeps content and stays resident",
 	  NOT_HERE "user-mode emulation as for the lie, where it ignores only part of a heap" },
