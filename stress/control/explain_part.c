@@ -65,7 +65,7 @@ static void print_range(const struct hq_option *option)
 
 void hq_explain_options(const struct hq_option *table, const char *missing)
 {
-	for (const struct hq_option *option = table; option->name; option++) {
+	for (const struct hq_option *option = table; option && option->name; option++) {
 		print_kind(option);
 		printf(" %s\n%32s", option->help, "");
 		if (!option->fallback)

@@ -135,7 +135,7 @@ static void print_options(const struct hq_option *table, const void *values, FIL
 {
 	char text[OPTION_ROOM];
 
-	for (const struct hq_option *option = table; option->name; option++) {
+	for (const struct hq_option *option = table; option && option->name; option++) {
 		fprintf(stream, "%s%s: ", option == table ? "" : ", ", option->name);
 		print_text(stream, hq_option_print(option, values, text, sizeof(text)));
 	}
@@ -187,7 +187,7 @@ static void print_injection(const struct hq_injection *injection, FILE *stream)
 	fputs("  - ", stream);
 	print_text(stream, injection->name);
 	fprintf(stream, ": { injector: %s", injection->injector->name);
-	if (injection->injector->options->name)
+	if (injection->injector->options && injection->injector->options->name)
 		fputs(", ", stream);
 	print_options(injection->injector->options, injection->options, stream);
 	fputs(injection->required ? " }\n" : ", optional: true }\n", stream);

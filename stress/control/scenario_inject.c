@@ -63,13 +63,21 @@ static int set_name(struct hq_injection *injection, const char *name, struct hq_
 	return 0;
 }
 
+/* An injector without options has no table; everybody else wants one. */
+static const struct hq_option *options_of(const struct hq_injector *injector)
+{
+	static const struct hq_option none[] = { { .name = NULL } };
+
+	return injector->options ? injector->options : none;
+}
+
 static int begin_injection(struct hq_injection *injection, const struct hq_injector *injector,
 			   const char *name, struct hq_error *error)
 {
 	*injection = (struct hq_injection){ .injector = injector, .required = true };
 	if (set_name(injection, name, error))
 		return -EINVAL;
-	return hq_options_default(injector->options, injection->options, error);
+	return hq_options_default(options_of(injector), injection->options, error);
 }
 
 static void list_injectors(const char *names[NAMES_MAX])
@@ -95,14 +103,14 @@ static int set_word(struct hq_injection *injection, char *word, struct hq_error 
 	}
 	if (strcmp(word, "name") == 0 && value)
 		return set_name(injection, value, error);
-	return hq_options_set(injection->injector->options, injection->options, word,
+	return hq_options_set(options_of(injection->injector), injection->options, word,
 			      value ? value : "true", error);
 }
 
 static int check_compulsory(const struct hq_injector *injector, char *const *words,
 			    struct hq_error *error)
 {
-	for (const struct hq_option *option = injector->options; option->name; option++) {
+	for (const struct hq_option *option = options_of(injector); option->name; option++) {
 		bool given = option->fallback != NULL;
 
 		for (size_t i = 1; words[i]; i++)
@@ -289,7 +297,7 @@ static void read_injector(struct hq_reading *reading, const struct hq_yaml *name
 	for (size_t i = 0; i < map->count; i++)
 		read_required(reading, map->keys[i], map->values[i], &injection.required);
 	snprintf(where, sizeof(where), "injector %s", injector->name);
-	hq_read_options(reading, map, where, injector->options, injection.options, others);
+	hq_read_options(reading, map, where, options_of(injector), injection.options, others);
 	if (reading->complaints->count != complaints_before)
 		return;
 	if (add_injection(&reading->scenario->plan, &injection, &error))
