@@ -14,18 +14,22 @@
 #include "stress/host/system.h"
 
 #define GRANULE_SHIFT 3u
+#define WORD_SHIFT 6u /* granules in a word */
 #define LEAF_SHIFT 24u
-#define LEAF_GRANULES (1ull << (LEAF_SHIFT - GRANULE_SHIFT))
+#define LEAF_WORDS (1ull << (LEAF_SHIFT - GRANULE_SHIFT - WORD_SHIFT))
 #define LEAF_COUNT (1ull << (HQ_SHADOW_ADDRESS_BITS - LEAF_SHIFT))
+#define NONE UINT64_MAX
 
 struct hq_shadow_leaf {
-	_Atomic uint64_t words[LEAF_GRANULES / 64];
+	_Atomic uint64_t words[LEAF_WORDS];
 };
 
-/* first <= granule < end, counted from address 0. */
+/* The words of a block, counted from address 0: a first, a last (which may be the same), those between. */
 struct span {
 	uint64_t first;
-	uint64_t end;
+	uint64_t first_mask;
+	uint64_t last;
+	uint64_t last_mask; /* 0 if the first word is the last */
 };
 
 int hq_shadow_init(struct hq_shadow *shadow)
@@ -48,51 +52,78 @@ static struct hq_shadow_leaf *make_leaf(struct hq_shadow *shadow, uint64_t index
 	return present;
 }
 
-static struct hq_shadow_leaf *find_leaf(struct hq_shadow *shadow, uint64_t granule, bool make)
+/* The leaf of a word, made if it is missing and wanted. */
+static struct hq_shadow_leaf *find_leaf(struct hq_shadow *shadow, uint64_t word, bool make)
 {
-	const uint64_t index = granule / LEAF_GRANULES;
+	const uint64_t index = word / LEAF_WORDS;
 	/* Pairs with the exchange in make_leaf. */
 	struct hq_shadow_leaf *const leaf = hq_load_acquire(&shadow->leaves[index]);
 
 	return leaf == NULL && make ? make_leaf(shadow, index) : leaf;
 }
 
-/* False if the block lies outside the table. */
+/* False if the block lies outside the table, or is empty. */
 static bool span_of(const void *address, uint64_t size, struct span *span)
 {
 	const uint64_t start = (uint64_t)(uintptr_t)address;
 	const uint64_t limit = 1ull << HQ_SHADOW_ADDRESS_BITS;
 
-	if (start >= limit || size > limit - start)
+	if (size == 0 || start >= limit || size > limit - start)
 		return false;
-	*span = (struct span){ .first = start >> GRANULE_SHIFT,
-			       .end = (start + size + 7) >> GRANULE_SHIFT };
+	const uint64_t first = start >> GRANULE_SHIFT;
+	const uint64_t last = (start + size - 1) >> GRANULE_SHIFT;
+	const uint64_t from_first = ~0ull << (first & 63);
+	const uint64_t to_last = ~0ull >> (63 - (last & 63));
+	const bool one_word = first >> WORD_SHIFT == last >> WORD_SHIFT;
+
+	*span = (struct span){ .first = first >> WORD_SHIFT,
+			       .first_mask = one_word ? from_first & to_last : from_first,
+			       .last = last >> WORD_SHIFT,
+			       .last_mask = one_word ? 0 : to_last };
 	return true;
 }
 
-/* The bits of granules `from` .. below `end` that lie in the word of `from`; *next is what follows. */
-static uint64_t word_mask(uint64_t from, uint64_t end, uint64_t *next)
+/* The first granule that `shared` bits of a word stand for. */
+static uint64_t granule_of(uint64_t word, uint64_t shared)
 {
-	const uint64_t word_end = (from | 63) + 1;
-
-	*next = end < word_end ? end : word_end;
-	return (*next - from == 64 ? ~0ull : (1ull << (*next - from)) - 1) << (from & 63);
+	return (word << WORD_SHIFT) + (uint64_t)__builtin_ctzll(shared);
 }
 
-static bool is_edge(const struct span *span, uint64_t from, uint64_t next)
+/* Both return the first granule that was set before, or NONE. */
+static uint64_t set_edge(struct hq_shadow *shadow, uint64_t word, uint64_t mask)
 {
-	return from == span->first || next == span->end;
+	struct hq_shadow_leaf *const leaf = mask != 0 ? find_leaf(shadow, word, true) : NULL;
+
+	if (leaf == NULL) {
+		if (mask != 0)
+			hq_fetch_add_relaxed(&shadow->unchecked, 1);
+		return NONE;
+	}
+	const uint64_t shared = hq_fetch_or_relaxed(&leaf->words[word % LEAF_WORDS], mask) & mask;
+
+	return shared != 0 ? granule_of(word, shared) : NONE;
 }
 
-/* Sets bits and returns what was set before. */
-static uint64_t take(_Atomic uint64_t *word, uint64_t mask, bool edge)
+static uint64_t set_between(struct hq_shadow *shadow, uint64_t from, uint64_t end)
 {
-	if (edge)
-		return hq_fetch_or_relaxed(word, mask) & mask;
-	const uint64_t before = hq_load_relaxed(word);
+	uint64_t found = NONE;
 
-	hq_store_relaxed(word, ~0ull);
-	return before;
+	while (from < end) {
+		struct hq_shadow_leaf *const leaf = find_leaf(shadow, from, true);
+		const uint64_t leaf_end = (from / LEAF_WORDS + 1) * LEAF_WORDS;
+		const uint64_t run_end = leaf_end < end ? leaf_end : end;
+
+		for (; leaf != NULL && from < run_end; from++) {
+			_Atomic uint64_t *const word = &leaf->words[from % LEAF_WORDS];
+			const uint64_t shared = hq_load_relaxed(word);
+
+			if (shared != 0 && found == NONE)
+				found = granule_of(from, shared);
+			hq_store_relaxed(word, ~0ull);
+		}
+		from = run_end;
+	}
+	return found;
 }
 
 bool hq_shadow_set(struct hq_shadow *shadow, const void *address, uint64_t size,
@@ -100,32 +131,43 @@ bool hq_shadow_set(struct hq_shadow *shadow, const void *address, uint64_t size,
 {
 	const uint64_t start = (uint64_t)(uintptr_t)address;
 	struct span span;
-	bool alone = true;
 
 	if (!span_of(address, size, &span)) {
-		hq_fetch_add_relaxed(&shadow->unchecked, 1);
+		if (size != 0)
+			hq_fetch_add_relaxed(&shadow->unchecked, 1);
 		return true;
 	}
-	for (uint64_t from = span.first, next; from < span.end; from = next) {
-		const uint64_t mask = word_mask(from, span.end, &next);
-		struct hq_shadow_leaf *const leaf = find_leaf(shadow, from, true);
+	const uint64_t first = set_edge(shadow, span.first, span.first_mask);
+	const uint64_t between = set_between(shadow, span.first + 1, span.last);
+	const uint64_t last = set_edge(shadow, span.last, span.last_mask);
+	const uint64_t found = first != NONE ? first : between != NONE ? between : last;
 
-		if (leaf == NULL) {
-			hq_fetch_add_relaxed(&shadow->unchecked, 1);
-			return alone;
-		}
-		const uint64_t shared = take(&leaf->words[from % LEAF_GRANULES / 64], mask,
-					     is_edge(&span, from, next));
+	if (found == NONE)
+		return true;
+	/* The granule may begin before the block does. */
+	*shared_offset = found << GRANULE_SHIFT > start ? (found << GRANULE_SHIFT) - start : 0;
+	return false;
+}
 
-		if (shared == 0 || !alone)
-			continue;
-		const uint64_t granule = (from & ~63ull) + (uint64_t)__builtin_ctzll(shared);
+static void clear_edge(struct hq_shadow *shadow, uint64_t word, uint64_t mask)
+{
+	struct hq_shadow_leaf *const leaf = mask != 0 ? find_leaf(shadow, word, false) : NULL;
 
-		alone = false;
-		*shared_offset = granule << GRANULE_SHIFT > start ?
-					 (granule << GRANULE_SHIFT) - start : 0;
+	if (leaf != NULL)
+		hq_fetch_and_relaxed(&leaf->words[word % LEAF_WORDS], ~mask);
+}
+
+static void clear_between(struct hq_shadow *shadow, uint64_t from, uint64_t end)
+{
+	while (from < end) {
+		struct hq_shadow_leaf *const leaf = find_leaf(shadow, from, false);
+		const uint64_t leaf_end = (from / LEAF_WORDS + 1) * LEAF_WORDS;
+		const uint64_t run_end = leaf_end < end ? leaf_end : end;
+
+		for (; leaf != NULL && from < run_end; from++)
+			hq_store_relaxed(&leaf->words[from % LEAF_WORDS], 0);
+		from = run_end;
 	}
-	return alone;
 }
 
 void hq_shadow_clear(struct hq_shadow *shadow, const void *address, uint64_t size)
@@ -134,17 +176,7 @@ void hq_shadow_clear(struct hq_shadow *shadow, const void *address, uint64_t siz
 
 	if (!span_of(address, size, &span))
 		return;
-	for (uint64_t from = span.first, next; from < span.end; from = next) {
-		const uint64_t mask = word_mask(from, span.end, &next);
-		struct hq_shadow_leaf *const leaf = find_leaf(shadow, from, false);
-
-		if (leaf == NULL)
-			continue;
-		_Atomic uint64_t *const word = &leaf->words[from % LEAF_GRANULES / 64];
-
-		if (is_edge(&span, from, next))
-			hq_fetch_and_relaxed(word, ~mask);
-		else
-			hq_store_relaxed(word, 0);
-	}
+	clear_edge(shadow, span.first, span.first_mask);
+	clear_between(shadow, span.first + 1, span.last);
+	clear_edge(shadow, span.last, span.last_mask);
 }
