@@ -74,17 +74,22 @@ static void set_link(struct insert_scan_node *node, uint64_t level, struct inser
 	node->next[level] = to;
 }
 
+static bool height_is_possible(const struct insert_scan_node *node)
+{
+	return node->height >= 1 && node->height <= INSERT_SCAN_HEIGHT;
+}
+
 static bool node_is_whole(const struct insert_scan_node *node)
 {
-	return node->height >= 1 && node->height <= INSERT_SCAN_HEIGHT &&
-	       node->seal == node_seal(node);
+	return height_is_possible(node) && node->seal == node_seal(node);
 }
 
 static void report_node(struct insert_scan *self, struct insert_scan_table *table,
 			const struct insert_scan_node *node)
 {
 	if (hq_load_relaxed(&table->broken) == 0)
-		hq_heap_wrong_data(self->heap, node, node->seal, node->height);
+		hq_heap_wrong_data(self->heap, node, node->seal,
+				   height_is_possible(node) ? node_seal(node) : 0);
 	hq_store_relaxed(&table->broken, 1);
 }
 
@@ -108,32 +113,61 @@ void insert_scan_expect_rows(struct insert_scan *self, const struct insert_scan_
 
 /* ---- making rows ---- */
 
+/*
+ * Fields in memory of the host. While rows are made and freed their blocks are kept here, because a
+ * broken allocator may give out a field over the row that describes it.
+ */
+struct fields {
+	struct hq_block blocks[INSERT_SCAN_FIELDS];
+	uint64_t count;
+};
+
+static void free_fields(struct insert_scan *self, struct fields *fields)
+{
+	for (uint64_t i = 0; i < fields->count; i++)
+		hq_block_free(self->heap, &fields->blocks[i]);
+}
+
+static bool make_fields(struct insert_scan *self, const struct insert_scan_shape *shape,
+			struct fields *fields)
+{
+	for (fields->count = 0; fields->count < shape->field_count; fields->count++) {
+		if (!hq_block_alloc(self->heap, &fields->blocks[fields->count],
+				    shape->sizes[fields->count])) {
+			free_fields(self, fields);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The row must be whole. */
 static void free_row(struct insert_scan *self, struct insert_scan_row *row)
 {
-	const uint64_t size = row_size(row->field_count);
+	struct fields fields;
 
-	for (uint64_t i = 0; i < row->field_count; i++)
-		hq_block_free(self->heap, &row->fields[i]);
-	hq_heap_free(self->heap, row, size);
+	fields.count = row->field_count;
+	memcpy(fields.blocks, row->fields, fields.count * sizeof(fields.blocks[0]));
+	free_fields(self, &fields);
+	hq_heap_free(self->heap, row, row_size(fields.count));
 }
 
 static struct insert_scan_row *make_row(struct insert_scan *self,
 					const struct insert_scan_shape *shape)
 {
 	struct insert_scan_row *const row = hq_heap_alloc(self->heap, row_size(shape->field_count));
+	struct fields fields;
 
 	if (row == NULL)
 		return NULL;
+	if (!make_fields(self, shape, &fields)) {
+		hq_heap_free(self->heap, row, row_size(shape->field_count));
+		return NULL;
+	}
 	*row = (struct insert_scan_row){ .key = shape->key,
 					 .bytes = shape->bytes,
 					 .field_count = shape->field_count };
-	memset(row->fields, 0, shape->field_count * sizeof(row->fields[0]));
-	for (uint64_t i = 0; i < shape->field_count; i++) {
-		if (!hq_block_alloc(self->heap, &row->fields[i], shape->sizes[i])) {
-			free_row(self, row);
-			return NULL;
-		}
-	}
+	memcpy(row->fields, fields.blocks, fields.count * sizeof(fields.blocks[0]));
 	row->seal = row_seal(row);
 	return row;
 }
@@ -240,9 +274,11 @@ struct insert_scan_node *insert_scan_next(struct insert_scan *self, struct inser
 
 void insert_scan_free_node(struct insert_scan *self, struct insert_scan_node *node)
 {
+	const uint64_t size = node_size(node->height);
+
 	if (insert_scan_row_is_whole(self, node))
 		free_row(self, node->row);
-	hq_heap_free(self->heap, node, node_size(node->height));
+	hq_heap_free(self->heap, node, size);
 }
 
 void insert_scan_clear(struct insert_scan *self, struct insert_scan_table *table,
