@@ -169,6 +169,7 @@ static void put_case(const struct writer *writer, const struct hq_result *result
 		put_findings(writer, &result->findings);
 		put_rules(writer, result);
 		put_metrics(writer, result);
+		fputc('\n', writer->stream);
 	}
 }
 

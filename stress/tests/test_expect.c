@@ -331,6 +331,20 @@ static void assert_gap(const struct hq_findings *findings, const char *text)
 	cr_assert(strstr(findings->list[0].text, text), "%s", findings->list[0].text);
 }
 
+Test(expect, too_few_faults_are_a_gap_and_no_fault_of_the_target)
+{
+	const struct hq_findings findings = judged_one("inject.refuse.fired >= 11", 1);
+
+	assert_gap(&findings, "inject.refuse.fired = 10, expected >= 11");
+}
+
+Test(expect, too_many_faults_are_a_finding)
+{
+	const struct hq_findings findings = judged_one("inject.refuse.fired <= 9", 1);
+
+	assert_finding(&findings, "inject.refuse.fired = 10, expected <= 9");
+}
+
 Test(expect, a_metric_that_was_not_observed_is_a_gap)
 {
 	const struct hq_findings findings = judged_one("latency.malloc.p50 <= 1us", 1);

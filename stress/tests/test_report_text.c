@@ -93,7 +93,7 @@ Test(text, verbose_shows_a_pass_with_its_metrics)
 		    "  injected by rule 'refuse': 12 faults in 100 eligible calls, of 120 seen\n"
 		    "    rss.peak                     173 MiB\n"
 		    "    ops.rate                     1234/s\n"
-		    "    latency.op.mean              99.6 ns\n"
+		    "    latency.op.mean              99.6 ns\n\n"
 		    "1 scenario: 1 pass (seed 42, 31.2 s)\n");
 }
 
