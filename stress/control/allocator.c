@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of supported allocators, and how each is found. The probe itself is in allocator_probe.c.
+ * The table of supported allocators, and how each is found. The probe itself is in
+ * allocator_probe.c.
  */
 #include "stress/control/allocator.h"
 
@@ -19,7 +20,7 @@ struct kind {
 	const char *name;
 	const char *help;
 	const char *libraries[4]; /* what the dynamic linker is asked for, in this order */
-	const char *package;	  /* Debian's; NULL: nothing to install */
+	const char *package;      /* Debian's; NULL: nothing to install */
 };
 
 static const struct kind kinds[] = {
@@ -137,8 +138,7 @@ static void find_glibc(struct hq_allocator *allocator)
 	snprintf(allocator->version, sizeof(allocator->version), "%s", gnu_get_libc_version());
 }
 
-static void find_named(const struct kind *kind, const char *program,
-		       struct hq_allocator *allocator)
+static void find_named(const struct kind *kind, const char *program, struct hq_allocator *allocator)
 {
 	snprintf(allocator->family, sizeof(allocator->family), "%s", kind->name);
 	if (strcmp(kind->name, "glibc") == 0)
@@ -160,9 +160,9 @@ static int find_by_path(const char *asked, const char *program, struct hq_alloca
 	if (strlen(path) >= sizeof(allocator->library))
 		return hq_error_set(error, "allocator %s: the path is too long", asked);
 	if (strpbrk(path, " :"))
-		return hq_error_set(error,
-				    "allocator %s: the dynamic linker splits such a path at ' ' and ':'",
-				    asked);
+		return hq_error_set(
+			error, "allocator %s: the dynamic linker splits such a path at ' ' and ':'",
+			asked);
 	if (hq_allocator_probe(program, path, &probe))
 		return hq_error_set(error, "allocator %s: %s", asked, probe.failure);
 	if (!realpath(probe.malloc_path, provider) || strcmp(provider, path) != 0)
@@ -193,7 +193,7 @@ static int find_anew(const char *asked, const char *program, struct hq_allocator
 }
 
 int hq_allocator_locate(struct hq_allocators *allocators, const char *asked,
-		      struct hq_allocator *allocator, struct hq_error *error)
+			struct hq_allocator *allocator, struct hq_error *error)
 {
 	for (size_t i = 0; i < allocators->count; i++) {
 		if (strcmp(allocators->list[i].asked, asked) == 0) {

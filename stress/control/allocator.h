@@ -2,11 +2,11 @@
 /*
  * Which allocators there are, where their libraries lie, and which version they are.
  *
- * A library is found by using it: this very program is started again with the library preloaded, and
- * says which file provides malloc. That covers whatever the dynamic linker covers (its cache,
- * LD_LIBRARY_PATH), and a library that cannot be preloaded, or provides no malloc, is found out before
- * a run depends on it. dlopen would not do: most allocators need more static thread-local storage
- * than a running process has left.
+ * A library is found by using it: this very program is started again with the library preloaded,
+ * and says which file provides malloc. That covers whatever the dynamic linker covers (its cache,
+ * LD_LIBRARY_PATH), and a library that cannot be preloaded, or provides no malloc, is found out
+ * before a run depends on it. dlopen would not do: most allocators need more static thread-local
+ * storage than a running process has left.
  */
 #ifndef HQ_STRESS_CONTROL_ALLOCATOR_H
 #define HQ_STRESS_CONTROL_ALLOCATOR_H
@@ -44,11 +44,11 @@ const char *hq_allocator_help(const char *name);
 int hq_allocator_check_name(const char *name, struct hq_error *error);
 
 /*
- * Finds it. 0 (also for one that is not installed: see `missing`), or -EINVAL with a sentence for an
- * unknown name or a library that does not do.
+ * Finds it. 0 (also for one that is not installed: see `missing`), or -EINVAL with a sentence for
+ * an unknown name or a library that does not do.
  */
 int hq_allocator_locate(struct hq_allocators *allocators, const char *asked,
-		      struct hq_allocator *allocator, struct hq_error *error);
+			struct hq_allocator *allocator, struct hq_error *error);
 
 /* True if `version` begins the allocator's version, or that in its library's file name. */
 bool hq_allocator_has_version(const struct hq_allocator *allocator, const char *version);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Both sides of the probe of an allocator library. The child is killed if it does not answer in time:
- * what is preloaded may be broken in any way.
+ * Both sides of the probe of an allocator library. The child is killed if it does not answer in
+ * time: what is preloaded may be broken in any way.
  */
 #include "stress/control/allocator_probe.h"
 
@@ -24,7 +24,7 @@
 #include "stress/control/words.h"
 
 #define DEADLINE_MS 5000
-#define ANSWER_MAX 4096
+#define ANSWER_MAX  4096
 
 /* ---- the child's side ---- */
 
@@ -60,8 +60,8 @@ static void print_mimalloc(int version)
 	const int unit = version >= 10000 ? 100 : 10;
 	const int last = version >= 1000 ? 100 : 10;
 
-	printf("family mimalloc\nversion %d.%d.%d\n", version / last / unit,
-	       version / last % unit, version % last);
+	printf("family mimalloc\nversion %d.%d.%d\n", version / last / unit, version / last % unit,
+	       version % last);
 }
 
 static bool say_mimalloc(void)

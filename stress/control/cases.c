@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making cases. Scenario files are read one after another and all their errors printed; only if there
- * are none does the multiplication begin.
+ * Making cases. Scenario files are read one after another and all their errors printed; only if
+ * there are none does the multiplication begin.
  */
 #include "stress/control/cases.h"
 
@@ -60,9 +60,9 @@ static int take_seed(struct maker *maker)
 	if (!text)
 		return 0;
 	if (strcmp(text, "random") != 0)
-		return hq_units_parse_count(text, &maker->seed, &error) ?
-			       complain(maker, "--seed", error.text) :
-			       0;
+		return hq_units_parse_count(text, &maker->seed, &error)
+			       ? complain(maker, "--seed", error.text)
+			       : 0;
 	if (getrandom(&drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
 		return complain(maker, "--seed random", strerror(errno));
 	maker->seed = drawn;
@@ -165,7 +165,8 @@ static int read_command(struct maker *maker)
 	if (status)
 		return status;
 	if (maker->invocation->words)
-		return complain(maker, "", "scenarios and a program (after '--') do not go together");
+		return complain(maker, "",
+				"scenarios and a program (after '--') do not go together");
 	maker->scenario_count = 1;
 	if (hq_scenario_of_command(maker->invocation->program, &maker->scenarios[0]))
 		return complain(maker, "", "out of memory");
@@ -182,7 +183,8 @@ static int read_scenarios(struct maker *maker)
 	if (invocation->program)
 		return read_command(maker);
 	if (!invocation->words)
-		return complain(maker, "", "name a scenario, a folder of them, or '-- PROG ARG...'");
+		return complain(maker, "",
+				"name a scenario, a folder of them, or '-- PROG ARG...'");
 	if (hq_scenario_files_find(invocation->words, invocation->path, &files, &error))
 		return complain(maker, "", error.text);
 	status = read_files(maker, files);
@@ -278,7 +280,8 @@ static int add_all(struct maker *maker, const struct hq_scenario *scenario)
 	return status;
 }
 
-/* Without any wish: the bundled allocator, or for a program the C library's, which it has anyway. */
+/* Without any wish: the bundled allocator, or for a program the C library's, which it has anyway.
+ */
 static int add_allocators(struct maker *maker, const struct hq_scenario *scenario)
 {
 	char *const *asked = maker->asked ? maker->asked : scenario->allocators;
@@ -287,8 +290,8 @@ static int add_allocators(struct maker *maker, const struct hq_scenario *scenari
 	if (!asked)
 		return add_seeds(maker, scenario, scenario->plan.is_host ? "bedrock" : "glibc");
 	for (size_t i = 0; !status && asked[i]; i++)
-		status = strcmp(asked[i], "all") == 0 ? add_all(maker, scenario) :
-							add_seeds(maker, scenario, asked[i]);
+		status = strcmp(asked[i], "all") == 0 ? add_all(maker, scenario)
+						      : add_seeds(maker, scenario, asked[i]);
 	return status;
 }
 

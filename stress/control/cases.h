@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cases that an invocation means: scenarios times allocators times seeds, less what -k and --tags
- * leave out. Everything is read and checked before anything runs.
+ * The cases that an invocation means: scenarios times allocators times seeds, less what -k and
+ * --tags leave out. Everything is read and checked before anything runs.
  */
 #ifndef HQ_STRESS_CONTROL_CASES_H
 #define HQ_STRESS_CONTROL_CASES_H
@@ -19,8 +19,8 @@ struct hq_cases {
 };
 
 /*
- * Makes them; errors go to stderr. 0, or the exit status: usage, or nothing matched. Clear the cases
- * in either case.
+ * Makes them; errors go to stderr. 0, or the exit status: usage, or nothing matched. Clear the
+ * cases in either case.
  */
 int hq_cases_make(const struct hq_invocation *invocation, struct hq_cases *cases);
 void hq_cases_clear(struct hq_cases *cases);

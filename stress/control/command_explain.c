@@ -62,7 +62,8 @@ static int explain(const char *name)
 
 static void list_topics(void)
 {
-	puts("Name a workload, injector, checker, metric, call or allocator (heapquake list ...), or\n");
+	puts("Name a workload, injector, checker, metric, call or allocator (heapquake list ...), "
+	     "or\n");
 	for (const struct hq_explain_topic *topic = hq_explain_topics; topic->name; topic++)
 		printf("  %-10s %s\n", topic->name, topic->help);
 }

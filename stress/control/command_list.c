@@ -83,8 +83,8 @@ static const struct part {
 	int (*list)(const struct hq_invocation *invocation);
 } parts[] = {
 	{ "allocators", list_allocators }, { "checkers", list_checkers },
-	{ "formats", list_formats },	   { "injectors", list_injectors },
-	{ "metrics", list_metrics },	   { "workloads", list_workloads },
+	{ "formats", list_formats },       { "injectors", list_injectors },
+	{ "metrics", list_metrics },       { "workloads", list_workloads },
 };
 
 static const struct part *find_part(char *const *words)
@@ -111,8 +111,8 @@ static int list_scenario(const struct hq_settings *settings, const struct hq_pla
 	bool named = true, tagged = true;
 	struct hq_error error;
 
-	if ((settings->filter && hq_select(settings->filter, HQ_SELECT_PART_OF_NAME, plan->scenario,
-					   &named, &error)) ||
+	if ((settings->filter &&
+	     hq_select(settings->filter, HQ_SELECT_PART_OF_NAME, plan->scenario, &named, &error)) ||
 	    (settings->tags &&
 	     hq_select(settings->tags, HQ_SELECT_TAG, plan->tags, &tagged, &error))) {
 		complain(error.text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `heapquake replay`: runs the plan of a run's folder once more, and says whether verdict and faults
- * came out the same. Threads that the kernel schedules otherwise may issue other calls: a difference
- * is told, not judged.
+ * `heapquake replay`: runs the plan of a run's folder once more, and says whether verdict and
+ * faults came out the same. Threads that the kernel schedules otherwise may issue other calls: a
+ * difference is told, not judged.
  */
 #include <errno.h>
 #include <limits.h>
@@ -30,7 +30,8 @@ static void say_faults(const struct hq_schedule *before, const struct hq_schedul
 		fprintf(stderr, "heapquake replay: same faults, %zu\n", difference.common);
 		return;
 	}
-	fprintf(stderr, "heapquake replay: different faults: %zu in both, %zu only before, %zu only now\n",
+	fprintf(stderr,
+		"heapquake replay: different faults: %zu in both, %zu only before, %zu only now\n",
 		difference.common, difference.only_in_a, difference.only_in_b);
 	if (difference.first_only_in_a)
 		fprintf(stderr, "  only before: %s\n", difference.first_only_in_a);

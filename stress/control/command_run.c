@@ -60,8 +60,8 @@ static int check_writable(const char *folder, struct hq_error *error)
 	}
 	free(probe);
 	if (status)
-		return hq_error_set(error, "cannot write results to %.300s: %s; see --results", folder,
-				    strerror(-status));
+		return hq_error_set(error, "cannot write results to %.300s: %s; see --results",
+				    folder, strerror(-status));
 	return 0;
 }
 
@@ -79,7 +79,8 @@ static void list_cases(const struct hq_cases *cases)
 		putchar('\n');
 		skipped += plan->skip_reason[0] != '\0';
 	}
-	printf("%zu cases, %zu would be skipped (dry run: nothing was run)\n", cases->count, skipped);
+	printf("%zu cases, %zu would be skipped (dry run: nothing was run)\n", cases->count,
+	       skipped);
 }
 
 static struct hq_suite_settings suite_settings(const struct hq_invocation *invocation)
@@ -137,7 +138,8 @@ int hq_cases_run(const struct hq_invocation *invocation, const struct hq_cases *
 	*run = (struct hq_suite_run){ .results = NULL };
 	if (settings.results && check_writable(settings.results, &error))
 		return complain(invocation, error.text);
-	if (hq_report_files_open(&invocation->settings, invocation->program != NULL, &files, &error))
+	if (hq_report_files_open(&invocation->settings, invocation->program != NULL, &files,
+				 &error))
 		status = complain(invocation, error.text);
 	else
 		status = run_and_report(invocation, cases, &files, run);

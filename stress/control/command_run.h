@@ -9,8 +9,8 @@
 #include "stress/control/suite.h"
 
 /*
- * Runs and reports. The exit status; `run` (to be cleared by the caller) is for those who want to know
- * more.
+ * Runs and reports. The exit status; `run` (to be cleared by the caller) is for those who want to
+ * know more.
  */
 int hq_cases_run(const struct hq_invocation *invocation, const struct hq_cases *cases,
 		 struct hq_suite_run *run);

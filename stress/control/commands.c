@@ -5,8 +5,8 @@
 #include "stress/control/commands.h"
 
 static const char *const plan_options[] = {
-	"allocator", "filter", "tags", "seed", "repeat", "inject", "check", "mechanism", "timeout",
-	NULL,
+	"allocator", "filter", "tags",      "seed",    "repeat",
+	"inject",    "check",  "mechanism", "timeout", NULL,
 };
 
 static const char *const replay_options[] = {

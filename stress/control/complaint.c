@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Complaints about a scenario file are kept sorted by place, since sections are not read in the order
- * in which they stand in the file.
+ * Complaints about a scenario file are kept sorted by place, since sections are not read in the
+ * order in which they stand in the file.
  */
 #include "stress/control/complaint.h"
 
@@ -14,8 +14,8 @@ static bool is_before(struct hq_yaml_place a, struct hq_yaml_place b)
 	return a.line != b.line ? a.line < b.line : a.column < b.column;
 }
 
-static void insert(struct hq_complaints *complaints, struct hq_yaml_place place,
-		   const char *format, va_list arguments)
+static void insert(struct hq_complaints *complaints, struct hq_yaml_place place, const char *format,
+		   va_list arguments)
 {
 	if (complaints->count == HQ_COMPLAINTS_MAX) {
 		complaints->left_out++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is wrong with a scenario file, each with its place. Reading goes on after a complaint, so that
- * one run of heapquake shows them all; the first sixteen are kept.
+ * What is wrong with a scenario file, each with its place. Reading goes on after a complaint, so
+ * that one run of heapquake shows them all; the first sixteen are kept.
  */
 #ifndef HQ_STRESS_CONTROL_COMPLAINT_H
 #define HQ_STRESS_CONTROL_COMPLAINT_H

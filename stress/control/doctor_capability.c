@@ -80,10 +80,11 @@ static void probe_trap(struct hq_diagnosis *diagnosis)
 	if (status == 0)
 		hq_diagnose(diagnosis, HQ_HEALTH_OK, "a filtered call raises SIGSYS in its thread");
 	else
-		hq_diagnose(diagnosis, HQ_HEALTH_MISSING,
-			    "seccomp filters: %s; rules need a kernel with CONFIG_SECCOMP_FILTER and "
-			    "a container that allows seccomp(2)",
-			    strerror(-status));
+		hq_diagnose(
+			diagnosis, HQ_HEALTH_MISSING,
+			"seccomp filters: %s; rules need a kernel with CONFIG_SECCOMP_FILTER and "
+			"a container that allows seccomp(2)",
+			strerror(-status));
 }
 
 static void probe_notify(struct hq_diagnosis *diagnosis)
@@ -91,7 +92,8 @@ static void probe_notify(struct hq_diagnosis *diagnosis)
 	struct hq_error reason = { .text = "" };
 
 	if (hq_notify_probe(&reason) == 0)
-		hq_diagnose(diagnosis, HQ_HEALTH_OK, "a supervisor decides for static programs too");
+		hq_diagnose(diagnosis, HQ_HEALTH_OK,
+			    "a supervisor decides for static programs too");
 	else
 		hq_diagnose(diagnosis, HQ_HEALTH_MISSING,
 			    "%.150s; programs that the trap cannot reach are skipped", reason.text);
@@ -105,8 +107,8 @@ static int act_data_limit(void)
 
 	if (setrlimit(RLIMIT_DATA, &limit))
 		return errno;
-	void *const memory = mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *const memory =
+		mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return memory == MAP_FAILED ? 0 : ENOSYS;
 }

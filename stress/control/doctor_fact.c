@@ -83,7 +83,8 @@ static void probe_clock(struct hq_diagnosis *diagnosis)
 	    strcmp(source, "kvm-clock") == 0)
 		hq_diagnose(diagnosis, HQ_HEALTH_NOTE, "%s, read without a system call", source);
 	else
-		hq_diagnose(diagnosis, HQ_HEALTH_NOTE, "%s; reading the time may need a system call",
+		hq_diagnose(diagnosis, HQ_HEALTH_NOTE,
+			    "%s; reading the time may need a system call",
 			    source[0] ? source : "unknown");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `heapquake explain` can tell. Parts are looked up in their tables (explain_part.c); everything
- * else is a topic (explain_topic.c).
+ * What `heapquake explain` can tell. Parts are looked up in their tables (explain_part.c);
+ * everything else is a topic (explain_topic.c).
  */
 #ifndef HQ_STRESS_CONTROL_EXPLAIN_H
 #define HQ_STRESS_CONTROL_EXPLAIN_H
@@ -20,7 +20,8 @@ struct hq_explain_topic {
 /* Sorted by name, name NULL ends it. */
 extern const struct hq_explain_topic hq_explain_topics[];
 
-/* Prints what is known of a workload, injector, checker, metric, call or allocator; false: nothing. */
+/* Prints what is known of a workload, injector, checker, metric, call or allocator; false: nothing.
+ */
 bool hq_explain_part(const char *name);
 
 /* Appends every name that hq_explain_part knows, up to `room` in all; returns the new count. */

@@ -19,10 +19,10 @@
 static const char *kind_name(enum hq_option_kind kind)
 {
 	static const char *const kinds[] = {
-		[HQ_OPTION_BOOL] = "true|false",  [HQ_OPTION_COUNT] = "COUNT",
-		[HQ_OPTION_SIZE] = "SIZE",	  [HQ_OPTION_DURATION] = "DURATION",
-		[HQ_OPTION_RATE] = "RATE",	  [HQ_OPTION_SHARE] = "SHARE",
-		[HQ_OPTION_ENUM] = "",		  [HQ_OPTION_TEXT] = "TEXT",
+		[HQ_OPTION_BOOL] = "true|false", [HQ_OPTION_COUNT] = "COUNT",
+		[HQ_OPTION_SIZE] = "SIZE",       [HQ_OPTION_DURATION] = "DURATION",
+		[HQ_OPTION_RATE] = "RATE",       [HQ_OPTION_SHARE] = "SHARE",
+		[HQ_OPTION_ENUM] = "",           [HQ_OPTION_TEXT] = "TEXT",
 		[HQ_OPTION_SIZES] = "SIZES",
 	};
 
@@ -35,9 +35,8 @@ static void print_kind(const struct hq_option *option)
 	size_t length = 0;
 
 	snprintf(text, sizeof(text), "%s", kind_name(option->kind));
-	for (size_t i = 0; option->kind == HQ_OPTION_ENUM && option->choices[i] &&
-			   length < sizeof(text);
-	     i++)
+	for (size_t i = 0;
+	     option->kind == HQ_OPTION_ENUM && option->choices[i] && length < sizeof(text); i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
 					   i ? "|" : "", option->choices[i]);
 	printf("  %-16s %-12s", option->name, text);
@@ -84,8 +83,8 @@ void hq_explain_options(const struct hq_option *table, const char *missing)
 static const char *unit_name(enum hq_unit unit)
 {
 	static const char *const units[] = {
-		[HQ_UNIT_COUNT] = "count",	[HQ_UNIT_BYTES] = "bytes",
-		[HQ_UNIT_NS] = "time",		[HQ_UNIT_PER_SECOND] = "per second",
+		[HQ_UNIT_COUNT] = "count", [HQ_UNIT_BYTES] = "bytes",
+		[HQ_UNIT_NS] = "time",     [HQ_UNIT_PER_SECOND] = "per second",
 		[HQ_UNIT_SHARE] = "share",
 	};
 
@@ -104,7 +103,8 @@ void hq_explain_metrics(void)
 		print_metric(&hq_metrics[i]);
 }
 
-/* One part of a name, up to '.' or '(', against one of a pattern: upper case there means anything. */
+/* One part of a name, up to '.' or '(', against one of a pattern: upper case there means anything.
+ */
 static bool component_fits(const char *pattern, size_t pattern_length, const char *name,
 			   size_t name_length)
 {
@@ -232,8 +232,8 @@ void hq_explain_contract_row(const struct hq_contract_row *row)
 		[HQ_ACTION_SHRINK] = "is cut short",
 	};
 
-	printf("  %s %s%s%s", hq_call_name(row->call), actions[row->action],
-	       row->error ? " " : "", row->error ? hq_errno_name(row->error) : "");
+	printf("  %s %s%s%s", hq_call_name(row->call), actions[row->action], row->error ? " " : "",
+	       row->error ? hq_errno_name(row->error) : "");
 	print_advices(row->advices);
 	printf(": %s\n    returns %s; leaves %s\n    source: %s\n", condition_name(row->condition),
 	       row->returns, row->leaves, row->source);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The topics of `heapquake explain` that are no part: the languages, the verdicts, the keys of a scenario.
+ * The topics of `heapquake explain` that are no part: the languages, the verdicts, the keys of a
+ * scenario.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,9 +25,11 @@ static void print_rule(void)
 	     "            error=ERRNO              fail with it (brk: report the old break)\n"
 	     "            lie                      answer success and do nothing\n"
 	     "            delay=DURATION           wait, then let the call through\n"
-	     "            shrink=SHARE             madvise only: do it for that share of the length\n"
+	     "            shrink=SHARE             madvise only: do it for that share of the "
+	     "length\n"
 	     "          when\n"
-	     "            when=N | N+ | N+STEP | N..M | N..M+STEP   the n-th such call of a thread\n"
+	     "            when=N | N+ | N+STEP | N..M | N..M+STEP   the n-th such call of a "
+	     "thread\n"
 	     "            probability=SHARE\n"
 	     "            times=N                  at most N times in each thread\n"
 	     "            window=DURATION..[DURATION]   since the work began\n"
@@ -46,7 +49,8 @@ static void print_rule(void)
 
 static void print_contract(void)
 {
-	puts("What each call may legally show. Rules for anything else are refused; a call that does\n"
+	puts("What each call may legally show. Rules for anything else are refused; a call that "
+	     "does\n"
 	     "not meet the condition is let through and not counted as eligible.");
 	for (size_t i = 0; i < hq_contract_count; i++)
 		hq_explain_contract_row(&hq_contract[i]);
@@ -62,7 +66,8 @@ static void print_verdicts(void)
 	     "XFAIL         a known failure was seen\n"
 	     "PASS          no finding, every required rule fired, every recorder complete\n"
 	     "\n"
-	     "Where verdicts are joined, the upper one wins. Exit statuses: heapquake explain exit.");
+	     "Where verdicts are joined, the upper one wins. Exit statuses: heapquake explain "
+	     "exit.");
 }
 
 static void print_exit(void)
@@ -78,7 +83,8 @@ static void print_expect(void)
 	     "  [number *] clean                         latency.malloc.p99_9 <= 3 * clean\n"
 	     "  [number *] another metric                rss.peak <= 2 * requested.peak\n"
 	     "\n"
-	     "and the last two may go on with '+ number'. 'clean' is the same metric in runs without\n"
+	     "and the last two may go on with '+ number'. 'clean' is the same metric in runs "
+	     "without\n"
 	     "faults, which alternate with the others. Metrics: heapquake explain metrics.\n"
 	     "Without any expectation the checkers still hold: heapquake list checkers.");
 }
@@ -102,13 +108,15 @@ static void print_target(void)
 {
 	puts("What is put to the test:\n");
 	print_keys("target");
-	puts("\n{run} in an argument stands for the folder of the run. With a 'command' there is no\n"
+	puts("\n{run} in an argument stands for the folder of the run. With a 'command' there is "
+	     "no\n"
 	     "'workload'. LD_PRELOAD is heapquake's own.");
 }
 
 static void print_inject(void)
 {
-	puts("A list of what goes wrong. An item with 'call' is a rule (heapquake explain rule), any\n"
+	puts("A list of what goes wrong. An item with 'call' is a rule (heapquake explain rule), "
+	     "any\n"
 	     "other an injector with its options (heapquake list injectors):\n"
 	     "\n"
 	     "  inject:\n"
@@ -123,7 +131,8 @@ static void print_known(void)
 	puts("What is known to fail, and why; a version fits every version that begins with it:\n"
 	     "\n"
 	     "  known:\n"
-	     "    mimalloc-2.0.9: { verdict: fail, because: \"spins while madvise answers EAGAIN\" }\n");
+	     "    mimalloc-2.0.9: { verdict: fail, because: \"spins while madvise answers EAGAIN\" "
+	     "}\n");
 	print_keys("known");
 }
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define WIDTH 80
+#define WIDTH  80
 #define INDENT 28 /* of the text beside an option */
 
 static const char *const exit_statuses[][2] = {
@@ -136,7 +136,8 @@ void hq_help_full(FILE *stream)
 	      "\nExit status:\n",
 	      stream);
 	hq_help_exit_statuses(stream);
-	fputs("\n`heapquake explain NAME` tells about any workload, injector, checker, metric or call,\n"
+	fputs("\n`heapquake explain NAME` tells about any workload, injector, checker, metric or "
+	      "call,\n"
 	      "and `explain scenario` about the keys of a scenario file.\n",
 	      stream);
 }

@@ -89,12 +89,13 @@ static void skip_without_program(struct hq_plan *plan, const char *name)
 			 "program '%s' is not in PATH (Debian: apt-get install %s)", name, package);
 	else
 		snprintf(plan->skip_reason, sizeof(plan->skip_reason),
-			 strchr(name, '/') ? "program '%.150s' does not exist" :
-					     "program '%.150s' is not in PATH",
+			 strchr(name, '/') ? "program '%.150s' does not exist"
+					   : "program '%.150s' is not in PATH",
 			 name);
 }
 
-/* Three quarters of what is available now, in whole MiB; 0 (no limit) if the kernel does not say. */
+/* Three quarters of what is available now, in whole MiB; 0 (no limit) if the kernel does not say.
+ */
 static uint64_t default_memory_cap_bytes(void)
 {
 	FILE *file = fopen("/proc/meminfo", "re");

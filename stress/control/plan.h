@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan: one case, resolved. A scenario file is read once (scenario.c); for each allocator and seed it
- * becomes a plan: defaults filled in, units turned into numbers, libraries located. A plan is immutable
- * once made and prints as a scenario that runs again (plan_print.c).
+ * A plan: one case, resolved. A scenario file is read once (scenario.c); for each allocator and
+ * seed it becomes a plan: defaults filled in, units turned into numbers, libraries located. A plan
+ * is immutable once made and prints as a scenario that runs again (plan_print.c).
  */
 #ifndef HQ_STRESS_CONTROL_PLAN_H
 #define HQ_STRESS_CONTROL_PLAN_H
@@ -19,9 +19,9 @@
 #include "stress/wire/wire.h"
 #include "stress/workload/workload.h"
 
-#define HQ_PLAN_INJECTIONS 8
+#define HQ_PLAN_INJECTIONS   8
 #define HQ_PLAN_EXPECTATIONS 32
-#define HQ_DEFAULT_SEED 42
+#define HQ_DEFAULT_SEED      42
 
 struct hq_injection {
 	const struct hq_injector *injector;
@@ -32,7 +32,7 @@ struct hq_injection {
 
 struct hq_plan {
 	char scenario[64]; /* file name without .yaml, or "command" */
-	char path[256];	   /* "" for a command line */
+	char path[256];    /* "" for a command line */
 	char question[200];
 	char tags[128]; /* "decay madvise quick" */
 
@@ -40,12 +40,15 @@ struct hq_plan {
 	bool is_host;
 	char allocator[64]; /* as asked for: a name, or a path */
 	char library[256];  /* file to preload; "" for glibc's own */
-	char family[32];    /* name of the allocator that the library is, also for a path; "" if unknown */
-	char **command;	    /* NULL-terminated; NULL for the host. {run} in an argument is the run's folder */
-	char **env;	    /* NULL-terminated NAME=VALUE, added to ours; NULL: none */
-	char **driver;	    /* NULL-terminated: run beside the program; its end ends the run. NULL: none */
+	char family[32];    /* name of the allocator that the library is, also for a path; "" if
+			       unknown */
+	char **command;     /* NULL-terminated; NULL for the host. {run} in an argument is the run's
+			       folder */
+	char **env;         /* NULL-terminated NAME=VALUE, added to ours; NULL: none */
+	char **driver; /* NULL-terminated: run beside the program; its end ends the run. NULL: none
+			*/
 	char ready_file[256]; /* wait for this file before the driver starts; "" : do not wait */
-	int stop_signal;      /* sent to the program when the driver has ended; SIGTERM by default */
+	int stop_signal; /* sent to the program when the driver has ended; SIGTERM by default */
 
 	/* Work. */
 	const struct hq_workload *workload; /* NULL for a program */
@@ -65,23 +68,28 @@ struct hq_plan {
 
 	/* How. */
 	uint64_t seed;
-	uint64_t timeout_ns;	   /* wall-clock limit of one run */
-	uint64_t hang_ns;	   /* no progress for that long is a hang */
-	uint64_t settle_ns;	   /* idle time after everything was freed: the longest any expectation asks for */
+	uint64_t timeout_ns; /* wall-clock limit of one run */
+	uint64_t hang_ns;    /* no progress for that long is a hang */
+	uint64_t settle_ns;  /* idle time after everything was freed: the longest any expectation
+				asks for */
 	uint64_t sample_period_ns; /* 1 ms */
-	uint64_t memory_cap_bytes; /* RLIMIT_AS-free safety net for the target, by RLIMIT_DATA; 0: none */
-	uint32_t pairs;		   /* clean and faulted runs each, alternating; 1 faulted run if not needs_clean */
+	uint64_t memory_cap_bytes; /* RLIMIT_AS-free safety net for the target, by RLIMIT_DATA; 0:
+				      none */
+	uint32_t pairs;            /* clean and faulted runs each, alternating; 1 faulted run if not
+				      needs_clean */
 	bool needs_clean;
-	char extra_arguments[400]; /* for the repro line: options given by hand that shape the plan, quoted */
-	char skip_reason[200]; /* not "": the case cannot run (allocator or program not installed) */
+	char extra_arguments[400]; /* for the repro line: options given by hand that shape the plan,
+				      quoted */
+	char skip_reason[200]; /* not "": the case cannot run (allocator or program not installed)
+				*/
 };
 
 struct hq_scenario;
 struct hq_allocator;
 
 /*
- * Makes the plan of a scenario for one allocator and seed; the scenario may be cleared afterwards. What
- * cannot run here gets a skip_reason. 0, or -EINVAL with a sentence for what can run nowhere.
+ * Makes the plan of a scenario for one allocator and seed; the scenario may be cleared afterwards.
+ * What cannot run here gets a skip_reason. 0, or -EINVAL with a sentence for what can run nowhere.
  */
 int hq_plan_resolve(const struct hq_scenario *scenario, const struct hq_allocator *allocator,
 		    uint64_t seed, struct hq_plan *plan, struct hq_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan as a scenario file that runs again. Everything is written out, defaults included, so that a
- * later version with other defaults still does the same.
+ * A plan as a scenario file that runs again. Everything is written out, defaults included, so that
+ * a later version with other defaults still does the same.
  */
 #include "stress/control/plan.h"
 
@@ -21,7 +21,8 @@ static bool is_plain(const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "+-._/()*%<>=?; ";
-	static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/";
+	static const char first[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/";
 	const size_t length = strlen(text);
 
 	return length > 0 && strchr(first, text[0]) && text[strspn(text, plain)] == '\0' &&
@@ -237,7 +238,7 @@ static void print_known(const struct hq_plan *plan, FILE *stream)
 static void print_run(const struct hq_plan *plan, FILE *stream)
 {
 	static const char *const mechanisms[] = {
-		[HQ_MECHANISM_AUTO] = "auto",	  [HQ_MECHANISM_TRAP] = "trap",
+		[HQ_MECHANISM_AUTO] = "auto",     [HQ_MECHANISM_TRAP] = "trap",
 		[HQ_MECHANISM_NOTIFY] = "notify", [HQ_MECHANISM_STATIC] = "static",
 		[HQ_MECHANISM_NONE] = "auto",
 	};

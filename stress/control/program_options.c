@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The option table and its parser: `--key value`, `--key=value`, `-k value`, `-kvalue`, flags joined
+ * The option table and its parser: `--key value`, `--key=value`, `-k value`, `-kvalue`, flags
+ * joined
  * (`-xn`), options and other arguments in any order, and `--` which ends the options.
  */
 #include "stress/control/program_options.h"
@@ -13,72 +14,163 @@
 #include "injectors/units.h"
 #include "stress/control/words.h"
 
-#define AT(field) offsetof(struct hq_settings, field)
+#define AT(field)   offsetof(struct hq_settings, field)
 #define OPTIONS_MAX 64
 
 static const char *const mechanisms[] = { "auto", "trap", "notify", "static", NULL };
 static const char *const colors[] = { "auto", "always", "never", NULL };
 
 #define SELECTION "Which cases"
-#define FAULTS	  "What goes wrong, what must hold"
-#define RUNNING	  "How they run"
-#define OUTPUT	  "Output"
+#define FAULTS    "What goes wrong, what must hold"
+#define RUNNING   "How they run"
+#define OUTPUT    "Output"
 
 const struct hq_program_option hq_program_options[] = {
-	{ .name = "allocator", .kind = HQ_PROGRAM_LIST, .offset = AT(allocators),
-	  .argument = "A,B", .group = SELECTION,
-	  .help = "allocators: names, paths of libraries, or 'all'; instead of the scenario's own" },
-	{ .name = "filter", .letter = 'k', .kind = HQ_PROGRAM_WORD, .offset = AT(filter),
-	  .argument = "EXPR", .group = SELECTION,
+	{ .name = "allocator",
+	  .kind = HQ_PROGRAM_LIST,
+	  .offset = AT(allocators),
+	  .argument = "A,B",
+	  .group = SELECTION,
+	  .help = "allocators: names, paths of libraries, or 'all'; instead of the scenario's "
+		  "own" },
+	{ .name = "filter",
+	  .letter = 'k',
+	  .kind = HQ_PROGRAM_WORD,
+	  .offset = AT(filter),
+	  .argument = "EXPR",
+	  .group = SELECTION,
 	  .help = "only cases whose name matches: parts of names, with and, or, not, ( )" },
-	{ .name = "tags", .kind = HQ_PROGRAM_WORD, .offset = AT(tags), .argument = "EXPR",
+	{ .name = "tags",
+	  .kind = HQ_PROGRAM_WORD,
+	  .offset = AT(tags),
+	  .argument = "EXPR",
 	  .group = SELECTION,
 	  .help = "only scenarios with these tags: a,b for either, or with and, or, not, ( )" },
-	{ .name = "seed", .letter = 's', .kind = HQ_PROGRAM_WORD, .offset = AT(seed),
-	  .argument = "N|random", .group = SELECTION,
+	{ .name = "seed",
+	  .letter = 's',
+	  .kind = HQ_PROGRAM_WORD,
+	  .offset = AT(seed),
+	  .argument = "N|random",
+	  .group = SELECTION,
 	  .help = "seed of everything that is drawn; default: the scenario's, else 42" },
-	{ .name = "repeat", .letter = 'r', .kind = HQ_PROGRAM_COUNT, .offset = AT(repeat),
-	  .argument = "N", .fallback = "1", .min = 1, .max = 10000, .group = SELECTION,
+	{ .name = "repeat",
+	  .letter = 'r',
+	  .kind = HQ_PROGRAM_COUNT,
+	  .offset = AT(repeat),
+	  .argument = "N",
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 10000,
+	  .group = SELECTION,
 	  .help = "each case N times, with seeds counting up" },
-	{ .name = "inject", .kind = HQ_PROGRAM_LIST, .offset = AT(inject), .argument = "RULE",
+	{ .name = "inject",
+	  .kind = HQ_PROGRAM_LIST,
+	  .offset = AT(inject),
+	  .argument = "RULE",
 	  .group = FAULTS,
 	  .help = "one more rule or injector: madvise:error=EAGAIN, migrate:rate=500/s" },
-	{ .name = "check", .kind = HQ_PROGRAM_LIST, .offset = AT(check), .argument = "EXPR",
-	  .group = FAULTS, .help = "one more expectation: 'rss.peak <= 64MiB'" },
-	{ .name = "mechanism", .kind = HQ_PROGRAM_CHOICE, .offset = AT(mechanism),
-	  .argument = "NAME", .fallback = "auto", .choices = mechanisms, .group = FAULTS,
+	{ .name = "check",
+	  .kind = HQ_PROGRAM_LIST,
+	  .offset = AT(check),
+	  .argument = "EXPR",
+	  .group = FAULTS,
+	  .help = "one more expectation: 'rss.peak <= 64MiB'" },
+	{ .name = "mechanism",
+	  .kind = HQ_PROGRAM_CHOICE,
+	  .offset = AT(mechanism),
+	  .argument = "NAME",
+	  .fallback = "auto",
+	  .choices = mechanisms,
+	  .group = FAULTS,
 	  .help = "how system calls are caught: auto, trap, notify, static" },
-	{ .name = "timeout", .alias = "time", .letter = 't', .kind = HQ_PROGRAM_DURATION,
-	  .offset = AT(timeout_ns), .argument = "TIME", .min = 100 * HQ_MS, .max = 24 * 3600 * HQ_S,
-	  .group = RUNNING, .help = "wall-clock limit of one run; default: the scenario's" },
-	{ .name = "jobs", .letter = 'j', .kind = HQ_PROGRAM_COUNT, .offset = AT(jobs),
-	  .argument = "N", .fallback = "1", .min = 1, .max = 256, .group = RUNNING,
+	{ .name = "timeout",
+	  .alias = "time",
+	  .letter = 't',
+	  .kind = HQ_PROGRAM_DURATION,
+	  .offset = AT(timeout_ns),
+	  .argument = "TIME",
+	  .min = 100 * HQ_MS,
+	  .max = 24 * 3600 * HQ_S,
+	  .group = RUNNING,
+	  .help = "wall-clock limit of one run; default: the scenario's" },
+	{ .name = "jobs",
+	  .letter = 'j',
+	  .kind = HQ_PROGRAM_COUNT,
+	  .offset = AT(jobs),
+	  .argument = "N",
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 256,
+	  .group = RUNNING,
 	  .help = "cases at a time; more than one disturbs latencies" },
-	{ .name = "fail-fast", .letter = 'x', .kind = HQ_PROGRAM_FLAG, .offset = AT(fail_fast),
-	  .group = RUNNING, .help = "stop at the first FAIL, XPASS or ERROR" },
-	{ .name = "dry-run", .letter = 'n', .kind = HQ_PROGRAM_FLAG, .offset = AT(dry_run),
-	  .group = RUNNING, .help = "check everything, list the cases, run nothing" },
-	{ .name = "require", .kind = HQ_PROGRAM_FLAG, .offset = AT(require), .group = RUNNING,
+	{ .name = "fail-fast",
+	  .letter = 'x',
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(fail_fast),
+	  .group = RUNNING,
+	  .help = "stop at the first FAIL, XPASS or ERROR" },
+	{ .name = "dry-run",
+	  .letter = 'n',
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(dry_run),
+	  .group = RUNNING,
+	  .help = "check everything, list the cases, run nothing" },
+	{ .name = "require",
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(require),
+	  .group = RUNNING,
 	  .help = "a case that must be skipped counts as FAIL" },
-	{ .name = "pass-status", .kind = HQ_PROGRAM_FLAG, .offset = AT(pass_status),
-	  .group = RUNNING, .help = "with -- PROG: exit with the program's own status" },
-	{ .name = "format", .kind = HQ_PROGRAM_LIST, .offset = AT(formats),
-	  .argument = "NAME[:FILE]", .group = OUTPUT,
+	{ .name = "pass-status",
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(pass_status),
+	  .group = RUNNING,
+	  .help = "with -- PROG: exit with the program's own status" },
+	{ .name = "format",
+	  .kind = HQ_PROGRAM_LIST,
+	  .offset = AT(formats),
+	  .argument = "NAME[:FILE]",
+	  .group = OUTPUT,
 	  .help = "report format, several with commas: text,json:run.json,junit:run.xml" },
-	{ .name = "output", .letter = 'o', .kind = HQ_PROGRAM_WORD, .offset = AT(output),
-	  .argument = "FILE", .group = OUTPUT, .help = "the report goes there instead of stdout" },
-	{ .name = "results", .kind = HQ_PROGRAM_WORD, .offset = AT(results),
-	  .argument = "DIR|none", .fallback = "results", .group = OUTPUT,
+	{ .name = "output",
+	  .letter = 'o',
+	  .kind = HQ_PROGRAM_WORD,
+	  .offset = AT(output),
+	  .argument = "FILE",
+	  .group = OUTPUT,
+	  .help = "the report goes there instead of stdout" },
+	{ .name = "results",
+	  .kind = HQ_PROGRAM_WORD,
+	  .offset = AT(results),
+	  .argument = "DIR|none",
+	  .fallback = "results",
+	  .group = OUTPUT,
 	  .help = "where every run leaves a folder" },
-	{ .name = "quiet", .letter = 'q', .kind = HQ_PROGRAM_FLAG, .offset = AT(quiet),
-	  .group = OUTPUT, .help = "no progress" },
-	{ .name = "verbose", .letter = 'v', .kind = HQ_PROGRAM_FLAG, .offset = AT(verbose),
-	  .group = OUTPUT, .help = "also what passed, with its metrics" },
-	{ .name = "color", .kind = HQ_PROGRAM_CHOICE, .offset = AT(color), .argument = "WHEN",
-	  .fallback = "auto", .choices = colors, .group = OUTPUT,
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(quiet),
+	  .group = OUTPUT,
+	  .help = "no progress" },
+	{ .name = "verbose",
+	  .letter = 'v',
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(verbose),
+	  .group = OUTPUT,
+	  .help = "also what passed, with its metrics" },
+	{ .name = "color",
+	  .kind = HQ_PROGRAM_CHOICE,
+	  .offset = AT(color),
+	  .argument = "WHEN",
+	  .fallback = "auto",
+	  .choices = colors,
+	  .group = OUTPUT,
 	  .help = "auto, always or never; NO_COLOR is honoured" },
-	{ .name = "help", .letter = 'h', .kind = HQ_PROGRAM_FLAG, .offset = AT(help),
-	  .group = OUTPUT, .help = "this text" },
+	{ .name = "help",
+	  .letter = 'h',
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(help),
+	  .group = OUTPUT,
+	  .help = "this text" },
 	{ .name = NULL },
 };
 
@@ -108,17 +200,17 @@ static int set_count(const struct hq_program_option *option, void *field, const 
 		     struct hq_error *error)
 {
 	uint64_t number = 0;
-	const int status = option->kind == HQ_PROGRAM_COUNT ?
-				   hq_units_parse_count(value, &number, error) :
-				   hq_units_parse_duration(value, &number, error);
+	const int status = option->kind == HQ_PROGRAM_COUNT
+				   ? hq_units_parse_count(value, &number, error)
+				   : hq_units_parse_duration(value, &number, error);
 
 	if (status)
 		return status;
 	if (number < option->min || (option->max && number > option->max)) {
 		char min[HQ_UNITS_TEXT], max[HQ_UNITS_TEXT];
 		const bool is_count = option->kind == HQ_PROGRAM_COUNT;
-		const char *(*print)(char *, uint64_t) = is_count ? hq_units_print_count :
-								    hq_units_print_duration;
+		const char *(*print)(char *, uint64_t) =
+			is_count ? hq_units_print_count : hq_units_print_duration;
 
 		return hq_error_set(error, "must be from %s to %s", print(min, option->min),
 				    print(max, option->max));
@@ -156,8 +248,8 @@ static int set_value(const struct hq_program_option *option, struct hq_settings 
 		*(const char **)field = value;
 		return 0;
 	case HQ_PROGRAM_LIST:
-		return hq_words_add((char ***)field, value) ? hq_error_set(error, "out of memory") :
-							      0;
+		return hq_words_add((char ***)field, value) ? hq_error_set(error, "out of memory")
+							    : 0;
 	case HQ_PROGRAM_COUNT:
 	case HQ_PROGRAM_DURATION:
 		return set_count(option, field, value, error);
@@ -206,8 +298,8 @@ static int refuse_unknown(const struct hq_command *command, const char *argument
 	return hq_error_set(error, "unknown option '--%s'", word);
 }
 
-static const struct hq_program_option *find_long(const struct hq_command *command,
-						 const char *name, size_t length)
+static const struct hq_program_option *find_long(const struct hq_command *command, const char *name,
+						 size_t length)
 {
 	for (const struct hq_program_option *option = hq_program_options; option->name; option++) {
 		if (is_named(option, name, length) && hq_command_takes(command, option))
@@ -261,8 +353,8 @@ static int take_long(struct walk *walk, const char *argument)
 	if (!option)
 		return refuse_unknown(walk->command, argument, length, walk->error);
 	if (option->kind == HQ_PROGRAM_FLAG)
-		return equals ? hq_error_set(walk->error, "--%s takes no value", option->name) :
-				set_named(walk, option, "");
+		return equals ? hq_error_set(walk->error, "--%s takes no value", option->name)
+			      : set_named(walk, option, "");
 	return equals ? set_named(walk, option, equals + 1) : set_from_next(walk, option);
 }
 
@@ -274,15 +366,16 @@ static int take_letters(struct walk *walk, const char *letters)
 		if (!option)
 			return hq_error_set(walk->error, "unknown option '-%c'", *letters);
 		if (option->kind != HQ_PROGRAM_FLAG)
-			return letters[1] ? set_named(walk, option, letters + 1) :
-					    set_from_next(walk, option);
+			return letters[1] ? set_named(walk, option, letters + 1)
+					  : set_from_next(walk, option);
 		if (set_named(walk, option, ""))
 			return -EINVAL;
 	}
 	return 0;
 }
 
-/* What follows `--`: a program, for the commands that run one; else words that may begin with '-'. */
+/* What follows `--`: a program, for the commands that run one; else words that may begin with '-'.
+ */
 static int take_rest(struct walk *walk)
 {
 	if (!walk->command->takes_program) {

@@ -24,7 +24,8 @@ enum hq_exit {
 
 enum hq_color { HQ_COLOR_AUTO, HQ_COLOR_ALWAYS, HQ_COLOR_NEVER };
 
-/* What the options say; zero or NULL where an option was not given, unless the table has a default. */
+/* What the options say; zero or NULL where an option was not given, unless the table has a default.
+ */
 struct hq_settings {
 	char **allocators; /* as written, each may be a list with commas */
 	char **formats;
@@ -39,7 +40,7 @@ struct hq_settings {
 	uint64_t jobs;
 	uint64_t timeout_ns;
 	uint32_t mechanism; /* enum hq_mechanism */
-	uint32_t color;	    /* enum hq_color */
+	uint32_t color;     /* enum hq_color */
 	bool require, fail_fast, dry_run, quiet, verbose, pass_status, help;
 };
 
@@ -53,11 +54,11 @@ enum hq_program_option_kind {
 };
 
 struct hq_program_option {
-	const char *name;     /* without the dashes; NULL ends the table */
-	const char *alias;    /* a second long name, or NULL */
-	char letter;	      /* short form, or 0 */
+	const char *name;  /* without the dashes; NULL ends the table */
+	const char *alias; /* a second long name, or NULL */
+	char letter;       /* short form, or 0 */
 	enum hq_program_option_kind kind;
-	size_t offset;	      /* in struct hq_settings */
+	size_t offset;        /* in struct hq_settings */
 	const char *argument; /* what help calls the value; NULL for flags */
 	const char *fallback; /* default, as text; NULL: none */
 	uint64_t min, max;    /* COUNT and DURATION; max 0: no bound */
@@ -75,8 +76,8 @@ struct hq_command {
 	const char *name;
 	const char *synopsis; /* what follows the name in usage lines; lines separated by '\n' */
 	const char *summary;  /* one line */
-	const char *const *options; /* names, NULL-terminated; NULL: all */
-	bool takes_program;	    /* `-- PROG ARG...` may follow */
+	const char *const *options;                   /* names, NULL-terminated; NULL: all */
+	bool takes_program;                           /* `-- PROG ARG...` may follow */
 	int (*run)(struct hq_invocation *invocation); /* exit status */
 };
 
@@ -88,14 +89,14 @@ bool hq_command_takes(const struct hq_command *command, const struct hq_program_
 struct hq_invocation {
 	const struct hq_command *command;
 	struct hq_settings settings;
-	char **words;		 /* arguments that are no options; NULL: none */
-	char *const *program;	 /* what follows `--`, NULL: no `--` */
-	char path[PATH_MAX];	 /* of heapquake itself */
+	char **words;         /* arguments that are no options; NULL: none */
+	char *const *program; /* what follows `--`, NULL: no `--` */
+	char path[PATH_MAX];  /* of heapquake itself */
 };
 
 /*
- * Parses what follows the command's name. 0 or -EINVAL with a sentence; clear the invocation in either
- * case. `arguments` must outlive it.
+ * Parses what follows the command's name. 0 or -EINVAL with a sentence; clear the invocation in
+ * either case. `arguments` must outlive it.
  */
 int hq_invocation_parse(const struct hq_command *command, char *const *arguments,
 			struct hq_invocation *invocation, struct hq_error *error);

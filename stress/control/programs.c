@@ -25,7 +25,7 @@
 	X("stress-ng", "stress-ng")                                                                \
 	X("valgrind", "valgrind")
 
-#define NAME(name, package) name,
+#define NAME(name, package)    name,
 #define PACKAGE(name, package) package,
 
 const char *const hq_program_names[] = { PROGRAMS(NAME) NULL };

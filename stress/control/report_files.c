@@ -47,7 +47,8 @@ static int find_format(const char *name, const struct hq_format **format, struct
 	const char *nearest = hq_suggest(name, names);
 
 	if (nearest)
-		return hq_error_set(error, "unknown format '%s'; did you mean '%s'?", name, nearest);
+		return hq_error_set(error, "unknown format '%s'; did you mean '%s'?", name,
+				    nearest);
 	return hq_error_set(error, "unknown format '%s'; see 'heapquake list formats'", name);
 }
 
@@ -122,7 +123,8 @@ int hq_report_files_open(const struct hq_settings *settings, bool program_owns_s
 	for (size_t i = 0; !status && lists[i]; i++)
 		status = add_list(files, lists[i], settings->output, &output_is_used, error);
 	if (!status && settings->output && !output_is_used)
-		status = hq_error_set(error, "--output has no report left: every --format has a file");
+		status = hq_error_set(error,
+				      "--output has no report left: every --format has a file");
 	return status;
 }
 
@@ -164,7 +166,8 @@ static int write_one(struct hq_report_file *file, struct hq_suite *suite, uint32
 	return status ? status : finished;
 }
 
-/* True if somebody who looks at the terminal has seen the text report, which ends with the last line. */
+/* True if somebody who looks at the terminal has seen the text report, which ends with the last
+ * line. */
 static bool shows_text(const struct hq_report_files *files)
 {
 	for (size_t i = 0; i < files->count; i++) {

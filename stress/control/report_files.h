@@ -17,14 +17,15 @@
 struct hq_report_file {
 	const struct hq_format *format;
 	FILE *stream;
-	char path[PATH_MAX];	  /* "": a standard stream */
+	char path[PATH_MAX];      /* "": a standard stream */
 	char temporary[PATH_MAX]; /* "": written in place */
 };
 
 struct hq_report_files {
 	struct hq_report_file list[HQ_REPORT_FILES_MAX];
 	size_t count;
-	FILE *standard; /* where what has no file goes: stdout, or stderr if a program owns stdout */
+	FILE *standard; /* where what has no file goes: stdout, or stderr if a program owns stdout
+			 */
 };
 
 /* 0 or -errno with a sentence; close them in either case. */

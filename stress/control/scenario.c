@@ -20,11 +20,13 @@ const struct hq_scenario_key hq_scenario_keys[] = {
 	{ "", "name", "of the scenario; by default the name of its file" },
 	{ "", "tags", "list of words for --tags" },
 	{ "", "target", "what is put to the test: allocator, env, command, driver, ready, stop" },
-	{ "", "workload", "what the threads of the built-in host do: NAME: { OPTION: VALUE, ... }" },
+	{ "", "workload",
+	  "what the threads of the built-in host do: NAME: { OPTION: VALUE, ... }" },
 	{ "", "inject", "list of what goes wrong: rules (with 'call') and injectors" },
 	{ "", "expect", "list of what must hold: METRIC OP VALUE" },
 	{ "", "known", "ALLOCATOR or ALLOCATOR-VERSION: { verdict, because, sometimes, checker }" },
-	{ "", "run", "how it is run: timeout, hang, settle, pairs, sample, memory-cap, mechanism, seed" },
+	{ "", "run",
+	  "how it is run: timeout, hang, settle, pairs, sample, memory-cap, mechanism, seed" },
 	{ "target", "allocator", "name, path of a library, or a list of them; 'all'" },
 	{ "target", "env", "map of environment variables" },
 	{ "target", "command", "program and arguments, as a list or as a shell would split them" },
@@ -120,7 +122,8 @@ static void read_expectation(struct hq_reading *reading, const struct hq_yaml *v
 	if (!text)
 		return;
 	if (hq_scenario_add_expectation(reading->scenario, text, &error) ||
-	    hq_check_expectation_names(plan, &plan->expectations[plan->expectation_count - 1], &error))
+	    hq_check_expectation_names(plan, &plan->expectations[plan->expectation_count - 1],
+				       &error))
 		hq_complain(reading->complaints, value, "%s", error.text);
 }
 
@@ -173,7 +176,8 @@ static void check_whole(struct hq_reading *reading, const struct hq_yaml *root)
 		hq_complain(reading->complaints, root->keys[hq_yaml_index(root, "workload")],
 			    "a 'command' in 'target' brings its own work; leave 'workload' out");
 	if (reading->complaints->count == 0 && hq_scenario_check(reading->scenario, &error))
-		hq_complain(reading->complaints, run < 0 ? root : root->keys[run], "%s", error.text);
+		hq_complain(reading->complaints, run < 0 ? root : root->keys[run], "%s",
+			    error.text);
 }
 
 static void read_root(struct hq_reading *reading, const struct hq_yaml *root)

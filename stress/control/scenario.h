@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scenario file, read and checked against the tables of the parts it names: everything that does not
- * depend on which allocator and which seed it is run with. plan.c makes plans of it.
+ * A scenario file, read and checked against the tables of the parts it names: everything that does
+ * not depend on which allocator and which seed it is run with. plan.c makes plans of it.
  *
  *   scenario  contains  a plan without allocator and seed, the allocators it asks for,
  *                       and what is known to go wrong with some of them
@@ -27,7 +27,7 @@ struct hq_scenario_known {
 struct hq_scenario {
 	struct hq_plan plan; /* its allocator, library, seed and known are not filled in */
 	char **allocators;   /* names, paths or "all"; NULL: any */
-	bool has_seed;	     /* plan.seed is the file's own */
+	bool has_seed;       /* plan.seed is the file's own */
 	bool has_memory_cap; /* plan.memory_cap_bytes is the file's own */
 	uint64_t settle_ns;  /* as the file asks; the plan's also covers the expectations */
 	struct hq_scenario_known known[HQ_SCENARIO_KNOWN];
@@ -46,8 +46,8 @@ int hq_scenario_parse(const char *text, size_t length, const char *path,
 int hq_scenario_of_command(char *const *command, struct hq_scenario *scenario);
 
 /*
- * Adds what the command line says: an inline rule or "INJECTOR:option=value:...", or an expectation.
- * 0 or -EINVAL with a sentence.
+ * Adds what the command line says: an inline rule or "INJECTOR:option=value:...", or an
+ * expectation. 0 or -EINVAL with a sentence.
  */
 int hq_scenario_add_injection(struct hq_scenario *scenario, const char *text,
 			      struct hq_error *error);
@@ -55,8 +55,8 @@ int hq_scenario_add_expectation(struct hq_scenario *scenario, const char *text,
 				struct hq_error *error);
 
 /*
- * Checks what no single value shows: expectations name only what is injected, there is time for them, the
- * mechanism can do what the rules say. 0 or -EINVAL with a sentence.
+ * Checks what no single value shows: expectations name only what is injected, there is time for
+ * them, the mechanism can do what the rules say. 0 or -EINVAL with a sentence.
  */
 int hq_scenario_check(const struct hq_scenario *scenario, struct hq_error *error);
 

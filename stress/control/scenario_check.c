@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of a scenario as a whole. They run when a file was read, and again when the command line has
- * added to it.
+ * Checks of a scenario as a whole. They run when a file was read, and again when the command line
+ * has added to it.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,8 +22,8 @@ static void list_injected(const struct hq_plan *plan, const char **names)
 	names[count] = NULL;
 }
 
-int hq_check_expectation_names(const struct hq_plan *plan,
-			       const struct hq_expectation *expectation, struct hq_error *error)
+int hq_check_expectation_names(const struct hq_plan *plan, const struct hq_expectation *expectation,
+			       struct hq_error *error)
 {
 	const char *names[HQ_RULES_MAX + HQ_PLAN_INJECTIONS + 1];
 	char name[64], hint[96];
@@ -45,8 +45,7 @@ uint64_t hq_scenario_settle_ns(const struct hq_scenario *scenario)
 	uint64_t longest_ns = scenario->settle_ns;
 
 	for (size_t i = 0; i < scenario->plan.expectation_count; i++) {
-		const uint64_t idle_ns =
-			hq_expectation_idle_ns(&scenario->plan.expectations[i]);
+		const uint64_t idle_ns = hq_expectation_idle_ns(&scenario->plan.expectations[i]);
 
 		if (idle_ns > longest_ns)
 			longest_ns = idle_ns;
@@ -61,7 +60,8 @@ static int check_times(const struct hq_scenario *scenario, struct hq_error *erro
 
 	if (settle_ns < scenario->plan.timeout_ns)
 		return 0;
-	return hq_error_set(error, "%s of idle time are asked for, but a run ends after %s (timeout)",
+	return hq_error_set(error,
+			    "%s of idle time are asked for, but a run ends after %s (timeout)",
 			    hq_units_print_duration(settle, settle_ns),
 			    hq_units_print_duration(timeout, scenario->plan.timeout_ns));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding scenario files. Folders are walked without following symbolic links, so no walk is endless.
+ * Finding scenario files. Folders are walked without following symbolic links, so no walk is
+ * endless.
  */
 #include "stress/control/scenario_files.h"
 
@@ -56,7 +57,8 @@ static int walk(const char *folder, char ***files)
 	return status;
 }
 
-/* ./scenarios, or that of the checkout: build/heapquake and build/VARIANT/heapquake lie below it. */
+/* ./scenarios, or that of the checkout: build/heapquake and build/VARIANT/heapquake lie below it.
+ */
 static int find_folder(const char *program, char folder[PATH_MAX])
 {
 	static const char *const places[] = { "scenarios", "../scenarios", "../../scenarios" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The section `inject`: rules, which have a `call`, and injectors. Both also have an inline form, which
- * the command line and single values in the list use:
+ * The section `inject`: rules, which have a `call`, and injectors. Both also have an inline form,
+ * which the command line and single values in the list use:
  *
  *   madvise:advice=FREE:error=EINVAL        a rule, see injectors/rule.h
  *   migrate:rate=500/s:name=shove           an injector with its options
@@ -157,8 +157,8 @@ static int refuse_neither(const char *word, struct hq_error *error)
 	for (unsigned call = 0; call < HQ_CALL_COUNT; call++)
 		names[count++] = hq_call_name((enum hq_call)call);
 	names[count] = NULL;
-	return hq_error_set(error, "'%s' is neither an injector nor a system call with rules%s", word,
-			    hq_did_you_mean(word, names, hint, sizeof(hint)));
+	return hq_error_set(error, "'%s' is neither an injector nor a system call with rules%s",
+			    word, hq_did_you_mean(word, names, hint, sizeof(hint)));
 }
 
 int hq_scenario_add_injection(struct hq_scenario *scenario, const char *text,
@@ -182,8 +182,8 @@ int hq_scenario_add_injection(struct hq_scenario *scenario, const char *text,
 	hq_words_free(words);
 	if (status)
 		return status;
-	return injector ? add_injection(&scenario->plan, &injection, error) :
-			  add_rule(&scenario->plan, &rule, error);
+	return injector ? add_injection(&scenario->plan, &injection, error)
+			: add_rule(&scenario->plan, &rule, error);
 }
 
 /* ---- the map form ---- */
@@ -191,8 +191,8 @@ int hq_scenario_add_injection(struct hq_scenario *scenario, const char *text,
 static bool is_rule_word(const char *word)
 {
 	static const char *const words[] = {
-		"call",	  "advice", "length",	   "kind",  "fail",   "error", "lie", "delay",
-		"shrink", "when",   "probability", "times", "window", NULL,
+		"call",  "advice", "length", "kind",        "fail",  "error",  "lie",
+		"delay", "shrink", "when",   "probability", "times", "window", NULL,
 	};
 
 	for (size_t i = 0; words[i]; i++) {
@@ -255,9 +255,8 @@ static void read_rule(struct hq_reading *reading, const struct hq_yaml *name,
 }
 
 /* The injector that an item means: by its `injector` key, else by its own name. */
-static const struct hq_injector *find_injector(struct hq_reading *reading,
-					       const struct hq_yaml *name,
-					       const struct hq_yaml *map)
+static const struct hq_injector *
+find_injector(struct hq_reading *reading, const struct hq_yaml *name, const struct hq_yaml *map)
 {
 	const int index = hq_yaml_index(map, "injector");
 	const struct hq_yaml *node = index < 0 ? name : map->values[index];

@@ -59,7 +59,8 @@ static void read_checker(struct hq_reading *reading, const struct hq_yaml *value
 				  sizeof(known_of(reading)->checker));
 }
 
-/* "mimalloc-2.0.9" is mimalloc, version 2.0.9; allocators have no '-' before a digit in their names. */
+/* "mimalloc-2.0.9" is mimalloc, version 2.0.9; allocators have no '-' before a digit in their
+ * names. */
 static bool split_version(const char *text, struct hq_scenario_known *known)
 {
 	const char *dash = strrchr(text, '-');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading values of a scenario file: kinds are checked here, once, with the same sentences everywhere.
+ * Reading values of a scenario file: kinds are checked here, once, with the same sentences
+ * everywhere.
  */
 #include "stress/control/scenario_parts.h"
 
@@ -138,8 +139,8 @@ bool hq_read_joined(struct hq_reading *reading, const struct hq_yaml *value, con
 
 		if (!part)
 			return false;
-		length += (size_t)snprintf(text + length, size - length, "%s%s", i ? "," : "",
-					   part);
+		length +=
+			(size_t)snprintf(text + length, size - length, "%s%s", i ? "," : "", part);
 		if (length >= size) {
 			hq_complain(reading->complaints, value, "%s is too long", what);
 			return false;

@@ -29,8 +29,7 @@ void hq_read_sections(struct hq_reading *reading, const struct hq_yaml *map, con
 		      const struct hq_section *sections);
 
 /* The text of a single value, or NULL after a complaint that calls it `what`. */
-const char *hq_read_text(struct hq_reading *reading, const struct hq_yaml *value,
-			 const char *what);
+const char *hq_read_text(struct hq_reading *reading, const struct hq_yaml *value, const char *what);
 /* The same, for text that must fit; false after a complaint. */
 bool hq_read_text_into(struct hq_reading *reading, const struct hq_yaml *value, const char *what,
 		       char *text, size_t size);
@@ -56,8 +55,8 @@ void hq_read_options(struct hq_reading *reading, const struct hq_yaml *map, cons
 const char *hq_did_you_mean(const char *word, const char *const *list, char *text, size_t size);
 
 /* An expectation names only rules and injectors that exist. 0 or -EINVAL with a sentence. */
-int hq_check_expectation_names(const struct hq_plan *plan,
-			       const struct hq_expectation *expectation, struct hq_error *error);
+int hq_check_expectation_names(const struct hq_plan *plan, const struct hq_expectation *expectation,
+			       struct hq_error *error);
 
 /* ---- the sections ---- */
 

@@ -157,8 +157,12 @@ static void read_stop(struct hq_reading *reading, const struct hq_yaml *value)
 void hq_read_target(struct hq_reading *reading, const struct hq_yaml *value)
 {
 	static const struct hq_section keys[] = {
-		{ "allocator", read_allocator }, { "env", read_env },	  { "command", read_command },
-		{ "driver", read_driver },	 { "ready", read_ready }, { "stop", read_stop },
+		{ "allocator", read_allocator },
+		{ "env", read_env },
+		{ "command", read_command },
+		{ "driver", read_driver },
+		{ "ready", read_ready },
+		{ "stop", read_stop },
 		{ NULL, NULL },
 	};
 
@@ -255,8 +259,7 @@ const struct hq_option hq_run_option_table[] = {
 	  "limit of the target's data; 0: none. Not given: three quarters of what is available" },
 	{ "mechanism", HQ_OPTION_ENUM, AT(mechanism), "auto", 0, 0, mechanisms,
 	  "how system calls are caught" },
-	{ "seed", HQ_OPTION_COUNT, AT(seed), "42", 0, 0, NULL,
-	  "where --seed is not given" },
+	{ "seed", HQ_OPTION_COUNT, AT(seed), "42", 0, 0, NULL, "where --seed is not given" },
 	{ NULL, 0, 0, NULL, 0, 0, NULL, NULL },
 };
 

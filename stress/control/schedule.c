@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a run's folder back. Lines that are not as we write them are errors: a comparison with half
- * of a schedule would say "different" for the wrong reason.
+ * Reading a run's folder back. Lines that are not as we write them are errors: a comparison with
+ * half of a schedule would say "different" for the wrong reason.
  */
 #include "stress/control/schedule.h"
 
@@ -38,9 +38,9 @@ static int add_line(struct hq_schedule *schedule, const char *line)
 	if (object && json_unpack(object, "{s:s, s:s, s:I, s:s}", "thread", &thread, "rule", &rule,
 				  "n", &n, "call", &call) == 0)
 		status = asprintf(&fault, "%s %s %" PRIdMAX " %s", thread, rule, (intmax_t)n,
-				  call) < 0 ?
-				 -ENOMEM :
-				 add(schedule, fault);
+				  call) < 0
+				 ? -ENOMEM
+				 : add(schedule, fault);
 	json_decref(object);
 	return status;
 }
@@ -97,9 +97,9 @@ struct hq_schedule_difference hq_schedule_compare(const struct hq_schedule *a,
 	size_t i = 0, j = 0;
 
 	while (i < a->count || j < b->count) {
-		const int order = i == a->count ? 1 :
-				  j == b->count ? -1 :
-						  strcmp(a->faults[i], b->faults[j]);
+		const int order = i == a->count   ? 1
+				  : j == b->count ? -1
+						  : strcmp(a->faults[i], b->faults[j]);
 
 		if (order < 0 && difference.only_in_a++ == 0)
 			difference.first_only_in_a = a->faults[i];

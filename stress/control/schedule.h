@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schedule of faults that a run left in its folder: which rule hit the how-manieth call of which
- * thread. Times and addresses are left out, since they differ between two runs that are the same.
+ * The schedule of faults that a run left in its folder: which rule hit the how-manieth call of
+ * which thread. Times and addresses are left out, since they differ between two runs that are the
+ * same.
  */
 #ifndef HQ_STRESS_CONTROL_SCHEDULE_H
 #define HQ_STRESS_CONTROL_SCHEDULE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recursive descent that evaluates while it parses. Both sides of an operator are always parsed, so
- * that a wrong expression is refused whatever it is applied to.
+ * A recursive descent that evaluates while it parses. Both sides of an operator are always parsed,
+ * so that a wrong expression is refused whatever it is applied to.
  */
 #include "stress/control/select.h"
 
@@ -66,12 +66,13 @@ static int parse_word(struct selection *selection, bool *value)
 		return hq_error_set(selection->error, "it ends where a word was expected");
 	for (size_t i = 0; reserved[i]; i++) {
 		if (is_token(selection, reserved[i]))
-			return hq_error_set(selection->error, "'%s' stands where a word was expected",
+			return hq_error_set(selection->error,
+					    "'%s' stands where a word was expected",
 					    selection->token);
 	}
-	*value = selection->kind == HQ_SELECT_TAG ? has_tag(selection->text, selection->token) :
-						    strcasestr(selection->text, selection->token) !=
-							    NULL;
+	*value = selection->kind == HQ_SELECT_TAG
+			 ? has_tag(selection->text, selection->token)
+			 : strcasestr(selection->text, selection->token) != NULL;
 	return next_token(selection);
 }
 

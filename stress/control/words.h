@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of strings, NULL-terminated as exec wants them, and the splitting of a command line into one.
+ * Lists of strings, NULL-terminated as exec wants them, and the splitting of a command line into
+ * one.
  */
 #ifndef HQ_STRESS_CONTROL_WORDS_H
 #define HQ_STRESS_CONTROL_WORDS_H
@@ -24,7 +25,8 @@ size_t hq_words_count(char *const *words);
  */
 int hq_words_split(const char *text, char ***words, struct hq_error *error);
 
-/* Writes the words quoted so that a shell reads them back; cut short with "..." when they are too long. */
+/* Writes the words quoted so that a shell reads them back; cut short with "..." when they are too
+ * long. */
 const char *hq_words_quote(char *const *words, char *text, size_t size);
 
 /* Splits at one of `separators`, leaving out empty parts. 0 or -ENOMEM. */

@@ -132,7 +132,8 @@ static int append(struct reader *reader, struct hq_yaml *node, struct hq_yaml *k
 		  struct hq_yaml *value)
 {
 	if (node->count == HQ_YAML_ENTRIES_MAX) {
-		*reader->place = (struct hq_yaml_place){ .line = value->line, .column = value->column };
+		*reader->place =
+			(struct hq_yaml_place){ .line = value->line, .column = value->column };
 		return hq_error_set(reader->error, "more than %d entries", HQ_YAML_ENTRIES_MAX);
 	}
 	if (grow(node))
@@ -249,8 +250,8 @@ static int read_map(struct reader *reader, struct hq_yaml *map)
 static int read_collection(struct reader *reader, const yaml_event_t *event, struct hq_yaml **node)
 {
 	const bool is_map = event->type == YAML_MAPPING_START_EVENT;
-	const void *anchor = is_map ? event->data.mapping_start.anchor :
-				      event->data.sequence_start.anchor;
+	const void *anchor =
+		is_map ? event->data.mapping_start.anchor : event->data.sequence_start.anchor;
 	const void *tag = is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
 	int status;
 

@@ -3,8 +3,9 @@
  * A YAML file as a tree of nodes, each with the line and column it came from, so that whoever finds
  * something wrong with a value can say where it stands.
  *
- * Only what a scenario needs: maps with text keys, lists, scalars. Anchors, aliases, tags and several
- * documents are refused with a sentence; duplicate keys are errors, since the second would silently win.
+ * Only what a scenario needs: maps with text keys, lists, scalars. Anchors, aliases, tags and
+ * several documents are refused with a sentence; duplicate keys are errors, since the second would
+ * silently win.
  */
 #ifndef HQ_STRESS_CONTROL_YAML_NODE_H
 #define HQ_STRESS_CONTROL_YAML_NODE_H
@@ -15,19 +16,19 @@
 
 #include "injectors/error.h"
 
-#define HQ_YAML_BYTES_MAX (1024u * 1024u)
-#define HQ_YAML_DEPTH_MAX 16
+#define HQ_YAML_BYTES_MAX   (1024u * 1024u)
+#define HQ_YAML_DEPTH_MAX   16
 #define HQ_YAML_ENTRIES_MAX 1000 /* of one map or list: keys are compared one by one */
 
 enum hq_yaml_kind { HQ_YAML_SCALAR, HQ_YAML_LIST, HQ_YAML_MAP };
 
 struct hq_yaml {
 	enum hq_yaml_kind kind;
-	uint32_t line;	 /* from 1 */
-	uint32_t column; /* from 1, in characters */
-	bool quoted;	 /* SCALAR: written in quotes or as a block */
-	char *text;	 /* SCALAR: the text; otherwise NULL */
-	struct hq_yaml **keys;	 /* MAP: `count` scalars; LIST: NULL */
+	uint32_t line;           /* from 1 */
+	uint32_t column;         /* from 1, in characters */
+	bool quoted;             /* SCALAR: written in quotes or as a block */
+	char *text;              /* SCALAR: the text; otherwise NULL */
+	struct hq_yaml **keys;   /* MAP: `count` scalars; LIST: NULL */
 	struct hq_yaml **values; /* MAP and LIST: `count` nodes */
 	size_t count;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding allocators. The tests start the heapquake that lies two folders above them; where it, or an
- * allocator, is missing they are skipped.
+ * Finding allocators. The tests start the heapquake that lies two folders above them; where it, or
+ * an allocator, is missing they are skipped.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

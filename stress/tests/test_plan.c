@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plans: what a scenario becomes for one allocator and seed, and that a printed plan parses back to the
- * same plan.
+ * Plans: what a scenario becomes for one allocator and seed, and that a printed plan parses back to
+ * the same plan.
  */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -158,11 +158,12 @@ ParameterizedTestParameters(plan, printed_plan_parses_back_to_the_same)
 		       "sometimes: true, checker: overlap } }\n"
 		       "run: { timeout: 90s, hang: 3s, settle: 6s, sample: 2ms, pairs: 5, "
 		       "memory-cap: 1GiB, mechanism: trap, seed: 9 }\n" },
-		{ HEAD "target:\n  command: [/bin/sh, -c, 'echo \"$1\"; \\true', \"a\\tb\", '', '5']\n"
-		       "  env: { A: 'x: {y}', B: 'true', C: '' }\n"
-		       "  driver: [/bin/sleep, 1s]\n"
-		       "  ready: { file: '{run}/ready, or not' }\n"
-		       "  stop: SIGINT\n" },
+		{ HEAD
+		  "target:\n  command: [/bin/sh, -c, 'echo \"$1\"; \\true', \"a\\tb\", '', '5']\n"
+		  "  env: { A: 'x: {y}', B: 'true', C: '' }\n"
+		  "  driver: [/bin/sleep, 1s]\n"
+		  "  ready: { file: '{run}/ready, or not' }\n"
+		  "  stop: SIGINT\n" },
 	};
 
 	return cr_make_param_array(struct text, rows, sizeof(rows) / sizeof(rows[0]));

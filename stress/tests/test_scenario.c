@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scenario files: what a good one becomes, and that wrong ones are refused with a place and a reason.
- * The sentences themselves are in the transcripts under stress/tests/cli.
+ * Scenario files: what a good one becomes, and that wrong ones are refused with a place and a
+ * reason. The sentences themselves are in the transcripts under stress/tests/cli.
  */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -126,8 +126,8 @@ Test(scenario, command_is_split_like_a_shell_would)
 
 Test(scenario, environment_keeps_values_that_are_empty_or_look_like_numbers)
 {
-	cr_assert_eq(parse(HEAD "target:\n  env: { A: '', B: 1, C: }\nworkload: none\n"), 0,
-		     "%s", complaints.list[0].text);
+	cr_assert_eq(parse(HEAD "target:\n  env: { A: '', B: 1, C: }\nworkload: none\n"), 0, "%s",
+		     complaints.list[0].text);
 	cr_assert_str_eq(scenario.plan.env[0], "A=");
 	cr_assert_str_eq(scenario.plan.env[1], "B=1");
 	cr_assert_str_eq(scenario.plan.env[2], "C=");

@@ -17,13 +17,13 @@ struct row {
 ParameterizedTestParameters(words, command_line_splits_as_in_a_shell)
 {
 	static struct row rows[] = {
-		{ "a b  c", "a|b|c" },	      { "  a\t b\n", "a|b" },
-		{ "'a b' c", "a b|c" },	      { "\"a b\" c", "a b|c" },
-		{ "a\\ b", "a b" },	      { "a'b'\"c\"d", "abcd" },
-		{ "'' x", "|x" },	      { "\"a\\\"b\\\\c\\d\"", "a\"b\\c\\d" },
-		{ "'a\\b'", "a\\b" },	      { "$HOME *", "$HOME|*" },
-		{ "'a", "!" },		      { "\"a", "!" },
-		{ "a\\", "!" },		      { "", "" },
+		{ "a b  c", "a|b|c" },  { "  a\t b\n", "a|b" },
+		{ "'a b' c", "a b|c" }, { "\"a b\" c", "a b|c" },
+		{ "a\\ b", "a b" },     { "a'b'\"c\"d", "abcd" },
+		{ "'' x", "|x" },       { "\"a\\\"b\\\\c\\d\"", "a\"b\\c\\d" },
+		{ "'a\\b'", "a\\b" },   { "$HOME *", "$HOME|*" },
+		{ "'a", "!" },          { "\"a", "!" },
+		{ "a\\", "!" },         { "", "" },
 	};
 
 	return cr_make_param_array(struct row, rows, sizeof(rows) / sizeof(rows[0]));
@@ -48,8 +48,8 @@ ParameterizedTest(struct row *row, words, command_line_splits_as_in_a_shell)
 
 Test(words, quoted_words_split_back_to_themselves)
 {
-	char *const words[] = { (char *)"a b", (char *)"", (char *)"it's", (char *)"$x",
-				(char *)"plain", NULL };
+	char *const words[] = { (char *)"a b", (char *)"",      (char *)"it's",
+				(char *)"$x",  (char *)"plain", NULL };
 	char text[100], **again;
 	struct hq_error error;
 
