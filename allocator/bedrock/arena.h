@@ -25,10 +25,11 @@ struct bedrock_decay_stage {
 /* lock covers the cursors and failures, and makes its holder the only one to unlink chunks. */
 struct bedrock_decay {
 	struct bedrock_lock lock;
-	/* Passes that have failed in a row: the exponent of the back-off. */
+	/* Passes in which madvise, or munmap, was refused, in a row: exponents of the back-off. */
 	uint32_t failed_passes;
-	/* An unmap failed: a whole free chunk is waiting for another try. */
-	bool is_unmap_owed;
+	uint32_t failed_unmaps;
+	/* With failed_unmaps > 0 a free chunk is waiting for another try at this time. */
+	uint64_t unmap_again_ns;
 	struct bedrock_decay_stage stages[BEDROCK_REST_COUNT];
 };
 

@@ -322,10 +322,11 @@ void bedrock_cache_forgo(void)
 
 int bedrock_cache_is_tick(void)
 {
-	if (bedrock_thread_phase != BEDROCK_THREAD_CACHED)
-		return 1;
-	struct bedrock_cache *cache = bedrock_cache_current;
+	/* A thread that only has large blocks counts as a user of the allocator as well. */
+	struct bedrock_cache *cache = bedrock_cache_get();
 
+	if (!cache)
+		return 1;
 	if (--cache->tick_left > 0)
 		return 0;
 	cache->tick_left = BEDROCK_CACHE_TICK_EVERY;

@@ -32,6 +32,17 @@
 /* When the background thread is this many intervals late, slow paths step in. */
 #define BEDROCK_DECAY_LATE_INTERVALS 4u
 
+static uint64_t bedrock_decay_backoff_ns(uint64_t interval_ns, uint32_t failures)
+{
+	uint64_t backoff_ns = interval_ns;
+
+	if (backoff_ns < BEDROCK_DECAY_BACKOFF_NS)
+		backoff_ns = BEDROCK_DECAY_BACKOFF_NS;
+	for (uint32_t i = 0; i < failures && backoff_ns < BEDROCK_DECAY_BACKOFF_MAX_NS; i++)
+		backoff_ns *= 2;
+	return backoff_ns;
+}
+
 struct bedrock_pass {
 	struct bedrock_heap *heap;
 	struct bedrock_arena *arena;
@@ -41,7 +52,6 @@ struct bedrock_pass {
 	bool is_forced;
 	/* Age does not matter: forced, or the decay time is 0. */
 	bool is_all_due;
-	bool is_unmap_refused;
 	uint64_t now_ns;
 	uint64_t budget_bytes;
 	uint64_t done_bytes;
@@ -239,19 +249,27 @@ static void bedrock_pass_put_chunk(struct bedrock_pass *pass, struct bedrock_chu
 		bedrock_add_relaxed(&pages->rest_pages[kind],
 				    bedrock_bitmap_count(&chunk->rest[kind], whole));
 	bedrock_lock_give(&pages->lock);
-	pass->is_unmap_refused = true;
 }
 
 /* -> is the chunk gone? */
 static bool bedrock_pass_unmap(struct bedrock_pass *pass, struct bedrock_chunk *chunk)
 {
-	if (pass->to != BEDROCK_REST_COUNT || pass->heap->options.is_retain ||
-	    pass->is_unmap_refused || !bedrock_pass_take_chunk(pass, chunk))
+	struct bedrock_decay *decay = &pass->arena->decay;
+
+	if (pass->to != BEDROCK_REST_COUNT || pass->heap->options.is_retain)
+		return false;
+	if (decay->failed_unmaps > 0 && pass->now_ns < decay->unmap_again_ns)
+		return false;
+	if (!bedrock_pass_take_chunk(pass, chunk))
 		return false;
 	if (bedrock_space_unmap(pass->arena->pages.space, chunk, BEDROCK_CHUNK_BYTES)) {
 		bedrock_pass_put_chunk(pass, chunk);
+		decay->unmap_again_ns =
+			pass->now_ns + bedrock_decay_backoff_ns(0, decay->failed_unmaps);
+		decay->failed_unmaps += decay->failed_unmaps < 8;
 		return false;
 	}
+	decay->failed_unmaps = 0;
 	pass->done_bytes += BEDROCK_CHUNK_BYTES;
 	return true;
 }
@@ -292,17 +310,6 @@ static void bedrock_pass_chunks(struct bedrock_pass *pass, struct bedrock_decay_
 	stage->cursor = chunk;
 }
 
-static uint64_t bedrock_pass_backoff_ns(uint64_t interval_ns, uint32_t failed_passes)
-{
-	uint64_t backoff_ns = interval_ns;
-
-	if (backoff_ns < BEDROCK_DECAY_BACKOFF_NS)
-		backoff_ns = BEDROCK_DECAY_BACKOFF_NS;
-	for (uint32_t i = 0; i < failed_passes && backoff_ns < BEDROCK_DECAY_BACKOFF_MAX_NS; i++)
-		backoff_ns *= 2;
-	return backoff_ns;
-}
-
 /* When this stage looks again. */
 static void bedrock_pass_schedule(const struct bedrock_pass *pass,
 				  struct bedrock_decay_stage *stage)
@@ -311,8 +318,8 @@ static void bedrock_pass_schedule(const struct bedrock_pass *pass,
 	uint64_t interval_ns = bedrock_decay_stage_ns(pass->heap, pass->from);
 	uint64_t wait_ns = interval_ns;
 
-	if (pass->refusals >= BEDROCK_DECAY_REFUSALS_MAX || pass->is_unmap_refused) {
-		wait_ns = bedrock_pass_backoff_ns(interval_ns, decay->failed_passes);
+	if (pass->refusals >= BEDROCK_DECAY_REFUSALS_MAX) {
+		wait_ns = bedrock_decay_backoff_ns(interval_ns, decay->failed_passes);
 		decay->failed_passes += decay->failed_passes < 8;
 	} else {
 		decay->failed_passes = 0;
@@ -328,7 +335,7 @@ static void bedrock_pass_schedule(const struct bedrock_pass *pass,
 static bool bedrock_stage_is_idle(const struct bedrock_arena *arena, enum bedrock_rest kind)
 {
 	return bedrock_load_relaxed(&arena->pages.rest_pages[kind]) == 0 &&
-	       !arena->decay.is_unmap_owed;
+	       arena->decay.failed_unmaps == 0;
 }
 
 /* One stage of decay of one arena; the decay lock is held. */
@@ -339,15 +346,15 @@ static void bedrock_decay_stage(struct bedrock_pass *pass)
 	bool is_last = pass->from == BEDROCK_REST_MUZZY || pass->is_forced ||
 		       pass->heap->options.muzzy_decay_ms == 0;
 
-	if (pass->is_forced)
+	if (pass->is_forced) {
 		stage->cursor = NULL;
+		decay->failed_unmaps = 0;
+	}
 	pass->is_all_due = pass->is_forced || bedrock_decay_ms(pass->heap, pass->from) == 0;
 	pass->to = is_last ? BEDROCK_REST_COUNT : BEDROCK_REST_MUZZY;
 	pass->refusals = 0;
 	if (pass->is_forced || !bedrock_stage_is_idle(pass->arena, pass->from))
 		bedrock_pass_chunks(pass, stage);
-	if (is_last)
-		decay->is_unmap_owed = pass->is_unmap_refused;
 	bedrock_pass_schedule(pass, stage);
 }
 

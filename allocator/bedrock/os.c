@@ -185,7 +185,10 @@ void bedrock_os_wake(_Atomic(uint32_t) *word, int count)
 	errno = saved_errno;
 }
 
-/* Every signal stays with the program's own threads. */
+/*
+ * Every signal stays with the program's own threads. SIGSYS is not for us to block: it comes from
+ * a seccomp filter on our own calls, and the kernel kills a process that blocks it.
+ */
 static int bedrock_os_thread_start_masked(const pthread_attr_t *attributes, void *(*start)(void *),
 					  void *argument)
 {
@@ -194,6 +197,7 @@ static int bedrock_os_thread_start_masked(const pthread_attr_t *attributes, void
 	sigset_t before;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGSYS);
 	int rc = pthread_sigmask(SIG_SETMASK, &all, &before);
 
 	if (rc)

@@ -74,7 +74,7 @@ void bedrock_os_wait(_Atomic(uint32_t) *word, uint32_t expected, uint64_t timeou
 /* Wake up to `count` sleepers of bedrock_os_wait. */
 void bedrock_os_wake(_Atomic(uint32_t) *word, int count);
 
-/* Start a detached thread with a small stack and every signal blocked. -> 0 or -errno. */
+/* Start a detached thread with a small stack and all signals but SIGSYS blocked. -> 0 or -errno. */
 int bedrock_os_thread_start(void *(*start)(void *), void *argument, size_t stack_bytes);
 
 /* Write to a descriptor and forget the outcome. */
