@@ -87,10 +87,11 @@ static const struct part {
 	{ "metrics", list_metrics },       { "workloads", list_workloads },
 };
 
+#define PART_COUNT (sizeof(parts) / sizeof(parts[0]))
+
 static const struct part *find_part(char *const *words)
 {
-	for (size_t i = 0; words && words[0] && !words[1] && i < sizeof(parts) / sizeof(parts[0]);
-	     i++) {
+	for (size_t i = 0; words && words[0] && !words[1] && i < PART_COUNT; i++) {
 		if (strcmp(parts[i].name, words[0]) == 0)
 			return &parts[i];
 	}
@@ -105,25 +106,24 @@ static int complain(const char *text)
 	return HQ_EXIT_USAGE;
 }
 
-/* 1: listed, 0: left out, -1: wrong expression. */
-static int list_scenario(const struct hq_settings *settings, const struct hq_plan *plan)
+/* The expressions were checked before: an error cannot come here. */
+static bool is_selected(const struct hq_settings *settings, const struct hq_plan *plan)
 {
 	bool named = true, tagged = true;
 	struct hq_error error;
 
-	if ((settings->filter &&
-	     hq_select(settings->filter, HQ_SELECT_PART_OF_NAME, plan->scenario, &named, &error)) ||
-	    (settings->tags &&
-	     hq_select(settings->tags, HQ_SELECT_TAG, plan->tags, &tagged, &error))) {
-		complain(error.text);
-		return -1;
-	}
-	if (!named || !tagged)
-		return 0;
+	if (settings->filter)
+		hq_select(settings->filter, HQ_SELECT_PART_OF_NAME, plan->scenario, &named, &error);
+	if (settings->tags)
+		hq_select(settings->tags, HQ_SELECT_TAG, plan->tags, &tagged, &error);
+	return named && tagged;
+}
+
+static void list_scenario(const struct hq_plan *plan)
+{
 	printf("%-28s %s\n", plan->scenario, plan->question);
 	if (plan->tags[0])
 		printf("%-28s [%s]\n", "", plan->tags);
-	return 1;
 }
 
 static int list_file(const struct hq_settings *settings, const char *file, size_t *count)
@@ -137,15 +137,41 @@ static int list_file(const struct hq_settings *settings, const char *file, size_
 	if (hq_scenario_read(file, scenario, &complaints)) {
 		hq_complaints_print(&complaints, stderr);
 		status = HQ_EXIT_USAGE;
-	} else {
-		const int listed = list_scenario(settings, &scenario->plan);
-
-		status = listed < 0 ? HQ_EXIT_USAGE : HQ_EXIT_OK;
-		*count += listed > 0;
+	} else if (is_selected(settings, &scenario->plan)) {
+		list_scenario(&scenario->plan);
+		++*count;
 	}
 	hq_scenario_clear(scenario);
 	free(scenario);
 	return status;
+}
+
+static int check_expressions(const struct hq_settings *settings)
+{
+	struct hq_error error;
+	bool matches;
+
+	if ((settings->filter &&
+	     hq_select(settings->filter, HQ_SELECT_PART_OF_NAME, "", &matches, &error)) ||
+	    (settings->tags && hq_select(settings->tags, HQ_SELECT_TAG, "", &matches, &error)))
+		return complain(error.text);
+	return HQ_EXIT_OK;
+}
+
+/* A word that is neither a part nor a scenario may be a part misspelt. */
+static int refuse_words(char *const *words, const char *why)
+{
+	const char *names[PART_COUNT + 1] = { NULL };
+	const char *near = NULL;
+
+	for (size_t i = 0; i < PART_COUNT; i++)
+		names[i] = parts[i].name;
+	if (words && words[0] && !words[1])
+		near = hq_suggest(words[0], names);
+	if (!near)
+		return complain(why);
+	fprintf(stderr, "heapquake list: %s; did you mean '%s'?\n", why, near);
+	return HQ_EXIT_USAGE;
 }
 
 static int list_scenarios(const struct hq_invocation *invocation)
@@ -153,10 +179,12 @@ static int list_scenarios(const struct hq_invocation *invocation)
 	struct hq_error error;
 	size_t count = 0;
 	char **files;
-	int status = HQ_EXIT_OK;
+	int status = check_expressions(&invocation->settings);
 
+	if (status)
+		return status;
 	if (hq_scenario_files_find(invocation->words, invocation->path, &files, &error))
-		return complain(error.text);
+		return refuse_words(invocation->words, error.text);
 	for (size_t i = 0; files && files[i]; i++) {
 		/* A wrong file does not hide the others. */
 		if (list_file(&invocation->settings, files[i], &count))

@@ -13,6 +13,15 @@
 #include "stress/control/program_options.h"
 #include "stress/control/version.h"
 
+static int refuse_option(const char *word)
+{
+	fprintf(stderr,
+		"heapquake: '%s' must follow a command, as in 'heapquake run %s ...'\n"
+		"Try 'heapquake --help'.\n",
+		word, word);
+	return HQ_EXIT_USAGE;
+}
+
 static int refuse_command(const char *word)
 {
 	const char *names[32] = { NULL };
@@ -21,7 +30,7 @@ static int refuse_command(const char *word)
 		names[i] = hq_commands[i].name;
 	const char *nearest = hq_suggest(word, names);
 
-	fprintf(stderr, "heapquake: unknown %s '%s'", word[0] == '-' ? "option" : "command", word);
+	fprintf(stderr, "heapquake: unknown command '%s'", word);
 	if (nearest)
 		fprintf(stderr, "; did you mean '%s'?", nearest);
 	fputs("\nTry 'heapquake --help'.\n", stderr);
@@ -76,6 +85,8 @@ static int dispatch(char *const *arguments, const char *path)
 	}
 	if (strcmp(word, HQ_ALLOCATOR_PROBE) == 0)
 		return hq_allocator_answer_probe();
+	if (word[0] == '-')
+		return refuse_option(word);
 	const struct hq_command *command = hq_command_find(word);
 
 	return command ? run_command(command, arguments + 2, path) : refuse_command(word);

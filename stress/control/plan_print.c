@@ -131,14 +131,16 @@ static void print_target(const struct hq_plan *plan, FILE *stream)
 	}
 }
 
-/* "{ threads: 4, rows: 400k }", or what of it belongs between the braces. */
-static void print_options(const struct hq_option *table, const void *values, FILE *stream)
+/* "threads: 4, rows: 400k", led by `separator` if there is any. */
+static void print_options(const struct hq_option *table, const void *values, const char *separator,
+			  FILE *stream)
 {
 	char text[OPTION_ROOM];
 
 	for (const struct hq_option *option = table; option && option->name; option++) {
-		fprintf(stream, "%s%s: ", option == table ? "" : ", ", option->name);
+		fprintf(stream, "%s%s: ", separator, option->name);
 		print_text(stream, hq_option_print(option, values, text, sizeof(text)));
+		separator = ", ";
 	}
 }
 
@@ -146,8 +148,8 @@ static void print_workload(const struct hq_plan *plan, FILE *stream)
 {
 	if (!plan->workload)
 		return;
-	fprintf(stream, "workload:\n  %s: { ", plan->workload->name);
-	print_options(plan->workload->options, plan->workload_options, stream);
+	fprintf(stream, "workload:\n  %s: {", plan->workload->name);
+	print_options(plan->workload->options, plan->workload_options, " ", stream);
 	fputs(" }\n", stream);
 }
 
@@ -188,9 +190,7 @@ static void print_injection(const struct hq_injection *injection, FILE *stream)
 	fputs("  - ", stream);
 	print_text(stream, injection->name);
 	fprintf(stream, ": { injector: %s", injection->injector->name);
-	if (injection->injector->options && injection->injector->options->name)
-		fputs(", ", stream);
-	print_options(injection->injector->options, injection->options, stream);
+	print_options(injection->injector->options, injection->options, ", ", stream);
 	fputs(injection->required ? " }\n" : ", optional: true }\n", stream);
 }
 

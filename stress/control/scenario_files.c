@@ -101,6 +101,41 @@ static int find_by_name(const char *name, const char *program, char ***files)
 	return status ? status : found ? 0 : -ENOENT;
 }
 
+#define NEAR_MAX 512
+
+/* The scenario whose name is nearest, in `near`; "" if none is near. */
+static void find_near(const char *name, const char *program, char near[NAME_MAX + 1])
+{
+	char folder[PATH_MAX], **all = NULL;
+	const char *names[NEAR_MAX + 1];
+	size_t count = 0;
+
+	near[0] = '\0';
+	if (find_folder(program, folder) == 0 && walk(folder, &all) == 0) {
+		for (; all && all[count] && count < NEAR_MAX; count++) {
+			*strrchr(all[count], '.') = '\0';
+			names[count] = strrchr(all[count], '/') + 1;
+		}
+		names[count] = NULL;
+		const char *nearest = hq_suggest(name, names);
+
+		snprintf(near, NAME_MAX + 1, "%s", nearest ? nearest : "");
+	}
+	hq_words_free(all);
+}
+
+static int refuse_word(const char *word, const char *program, int status, struct hq_error *error)
+{
+	char near[NAME_MAX + 1];
+
+	find_near(word, program, near);
+	if (status == -ENOENT && near[0])
+		hq_error_set(error, "%.200s: no such scenario; did you mean '%.200s'?", word, near);
+	else
+		hq_error_set(error, "%.400s: %s", word, strerror(-status));
+	return status;
+}
+
 static int find_word(const char *word, const char *program, char ***files)
 {
 	if (is_folder(word))
@@ -137,7 +172,7 @@ int hq_scenario_files_find(char *const *words, const char *program, char ***file
 	for (size_t i = 0; !status && words && words[i]; i++) {
 		status = find_word(words[i], program, files);
 		if (status)
-			hq_error_set(error, "%.400s: %s", words[i], strerror(-status));
+			refuse_word(words[i], program, status, error);
 	}
 	if (status) {
 		hq_words_free(*files);

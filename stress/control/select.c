@@ -143,11 +143,12 @@ static int parse_or(struct selection *selection, bool *value)
 int hq_select(const char *expression, enum hq_select_kind kind, const char *text, bool *matches,
 	      struct hq_error *error)
 {
+	struct hq_error why;
 	struct selection selection = {
 		.at = expression,
 		.kind = kind,
 		.text = text,
-		.error = error,
+		.error = &why,
 	};
 	int status = next_token(&selection);
 
@@ -155,7 +156,9 @@ int hq_select(const char *expression, enum hq_select_kind kind, const char *text
 	if (!status)
 		status = parse_or(&selection, matches);
 	if (!status && selection.token[0])
-		return hq_error_set(error, "'%s' stands where 'and' or 'or' was expected",
-				    selection.token);
+		status = hq_error_set(&why, "'%s' stands where 'and' or 'or' was expected",
+				      selection.token);
+	if (status)
+		hq_error_set(error, "'%.200s': %.250s", expression, why.text);
 	return status;
 }
