@@ -13,7 +13,7 @@
 
 #include "stress/host/clock.h"
 
-#define ERRNO_SENTINEL EUCLEAN /* no allocator has a reason to set it */
+#define ERRNO_SENTINEL EDOM /* no allocator has a reason to set it */
 #define USABLE_EVERY 64u       /* requests between two looks at the usable size */
 
 void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,

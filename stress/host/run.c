@@ -10,7 +10,8 @@
  *
  * The threads exist before the first fault may be made, because pthread_create is libc's and may
  * fail; they touch the allocator only afterwards. Their stacks are the host's own memory: those of
- * libc would be advised away by libc at their end, in the middle of what is measured.
+ * libc would be advised away by libc at their end, in the middle of what is measured. Stacks in
+ * shared memory mean that the host must never fork.
  */
 #include "stress/host/host.h"
 
@@ -28,6 +29,7 @@
 #include "stress/workload/workload.h"
 
 #define STACK_BYTES (256u * 1024u)
+#define STACK_MAX_BYTES (16u * 1024u * 1024u)
 #define GUARD_BYTES (64u * 1024u) /* a whole page on every machine */
 #define POLL_NS (500 * HQ_US)
 #define QUIET_NS (20 * HQ_MS) /* how long the data are held for a quiet reading */
@@ -49,6 +51,7 @@ struct run {
 	struct hq_allocator allocator;
 	struct hq_shadow shadow;
 	struct hq_phases phases;
+	size_t stack_bytes;
 	struct worker workers[HQ_WIRE_WORKERS];
 	_Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
 };
@@ -114,28 +117,53 @@ static void *work_through(void *argument)
 	return NULL;
 }
 
-static int create_thread(struct worker *worker)
+/* With a guard page below, so that an overflow ends the process instead of other memory. */
+static char *make_stack(size_t size)
 {
-	char *const stack = hq_host_map(GUARD_BYTES + STACK_BYTES);
+	char *const stack = hq_host_map(GUARD_BYTES + size);
+
+	if (stack == NULL || hq_system_forbid(stack, GUARD_BYTES) == 0)
+		return stack;
+	hq_system_unmap(stack, GUARD_BYTES + size);
+	return NULL;
+}
+
+static int create_on_stack(struct worker *worker, size_t size)
+{
+	char *const stack = make_stack(size);
 	pthread_attr_t attributes;
 	int error;
 
-	if (stack == NULL || hq_system_forbid(stack, GUARD_BYTES) != 0)
+	if (stack == NULL)
 		return ENOMEM;
 	error = pthread_attr_init(&attributes);
-	if (error != 0)
-		return error;
-	error = pthread_attr_setstack(&attributes, stack + GUARD_BYTES, STACK_BYTES);
+	if (error == 0)
+		error = pthread_attr_setstack(&attributes, stack + GUARD_BYTES, size);
 	if (error == 0)
 		error = pthread_create(&worker->thread, &attributes, work_through, worker);
-	pthread_attr_destroy(&attributes);
+	if (error != 0)
+		hq_system_unmap(stack, GUARD_BYTES + size);
+	return error;
+}
+
+/*
+ * The thread-local data of every loaded object live on the stack as well, and those of some are
+ * large: the size is doubled until pthread_create takes it.
+ */
+static int create_thread(struct run *run, struct worker *worker)
+{
+	int error;
+
+	while ((error = create_on_stack(worker, run->stack_bytes)) == EINVAL &&
+	       run->stack_bytes < STACK_MAX_BYTES)
+		run->stack_bytes *= 2;
 	return error;
 }
 
 static int create_threads(struct run *run)
 {
 	for (uint32_t i = 0; i < run->work.thread_count; i++) {
-		const int error = create_thread(&run->workers[i]);
+		const int error = create_thread(run, &run->workers[i]);
 
 		if (error != 0)
 			return fail(run->wire, "cannot create thread %u of %u: %s", i,
@@ -261,6 +289,7 @@ int hq_host_run(struct hq_wire *wire)
 	if (run == NULL)
 		return fail(wire, "no memory for the host");
 	run->wire = wire;
+	run->stack_bytes = STACK_BYTES;
 	error = start(run);
 	if (error == 0)
 		error = await_go(wire);
