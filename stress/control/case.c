@@ -160,22 +160,42 @@ static void check_run(const struct hq_observations *seen, bool clean, struct hq_
 	}
 }
 
-/* The same sentence from several runs is one finding, counted. */
+/* Sentences are about the same thing if they agree up to their details, which stand in brackets. */
+static bool same_finding(const struct hq_finding *one, const struct hq_finding *other)
+{
+	const size_t length = strcspn(one->text, "(");
+
+	return !strcmp(one->checker, other->checker) && one->gap == other->gap &&
+	       length == strcspn(other->text, "(") && !strncmp(one->text, other->text, length);
+}
+
+/* The same finding in several runs is one, with the details and the evidence of the first. */
 static void merge_same(struct hq_findings *findings)
 {
+	size_t runs[HQ_FINDINGS_MAX] = { 0 };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < findings->count; i++) {
+		const struct hq_finding one = findings->list[i];
 		size_t same = 0;
 
-		while (same < kept && strcmp(findings->list[same].text, findings->list[i].text))
+		while (same < kept && !same_finding(&findings->list[same], &one))
 			same++;
-		if (same < kept)
-			findings->list[same].count += findings->list[i].count;
+		if (same == kept)
+			findings->list[kept++] = one;
 		else
-			findings->list[kept++] = findings->list[i];
+			findings->list[same].count += one.count;
+		runs[same]++;
 	}
 	findings->count = kept;
+	for (size_t i = 0; i < kept; i++) {
+		char *text = findings->list[i].text;
+		const size_t length = strlen(text);
+
+		if (runs[i] > 1)
+			snprintf(text + length, sizeof(findings->list[i].text) - length,
+				 "; so in %zu runs", runs[i]);
+	}
 }
 
 static void judge(const struct hq_plan *plan, const struct case_runs *runs,

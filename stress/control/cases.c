@@ -14,9 +14,11 @@
 
 #include "injectors/units.h"
 #include "stress/control/allocator.h"
+#include "stress/control/repro.h"
 #include "stress/control/scenario.h"
 #include "stress/control/scenario_files.h"
 #include "stress/control/select.h"
+#include "stress/control/target.h"
 #include "stress/control/words.h"
 
 #define CASES_MAX 20000
@@ -120,15 +122,25 @@ static int apply_settings(const struct maker *maker, struct hq_scenario *scenari
 	for (size_t i = 0; settings->inject && settings->inject[i]; i++) {
 		if (hq_scenario_add_injection(scenario, settings->inject[i], &error))
 			return complain(maker, "--inject", error.text);
+		hq_repro_add(&scenario->plan, "--inject", settings->inject[i]);
 	}
 	for (size_t i = 0; settings->check && settings->check[i]; i++) {
 		if (hq_scenario_add_expectation(scenario, settings->check[i], &error))
 			return complain(maker, "--check", error.text);
+		hq_repro_add(&scenario->plan, "--check", settings->check[i]);
 	}
-	if (settings->timeout_ns)
+	if (settings->timeout_ns) {
+		char text[HQ_UNITS_TEXT];
+
 		scenario->plan.timeout_ns = settings->timeout_ns;
-	if (settings->mechanism != HQ_MECHANISM_AUTO)
+		hq_repro_add(&scenario->plan, "--timeout",
+			     hq_units_print_duration(text, settings->timeout_ns));
+	}
+	if (settings->mechanism != HQ_MECHANISM_AUTO) {
 		scenario->plan.mechanism = (enum hq_mechanism)settings->mechanism;
+		hq_repro_add(&scenario->plan, "--mechanism",
+			     hq_mechanism_name(scenario->plan.mechanism));
+	}
 	return 0;
 }
 

@@ -49,6 +49,17 @@ static void add_word(struct repro_line *line, const char *word)
 	add_char(line, '\'');
 }
 
+void hq_repro_add(struct hq_plan *plan, const char *option, const char *value)
+{
+	struct repro_line line = { .text = plan->extra_arguments,
+				   .size = sizeof(plan->extra_arguments),
+				   .length = strlen(plan->extra_arguments) };
+	char word[sizeof(plan->extra_arguments)];
+
+	snprintf(word, sizeof(word), "%s=%s", option, value);
+	add_word(&line, word);
+}
+
 const char *hq_repro_print(const struct hq_plan *plan, const char *program, char *text, size_t size)
 {
 	struct repro_line line = { .text = text, .size = size };
@@ -60,10 +71,7 @@ const char *hq_repro_print(const struct hq_plan *plan, const char *program, char
 	add_plain(&line, " --allocator=");
 	add_plain(&line, plan->allocator);
 	add_word(&line, number);
-	if (plan->extra_arguments[0]) {
-		add_char(&line, ' ');
-		add_plain(&line, plan->extra_arguments);
-	}
+	add_plain(&line, plan->extra_arguments);
 	if (plan->path[0]) {
 		add_word(&line, plan->path);
 		return text;

@@ -146,6 +146,9 @@ int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts,
 		seen->armed = rules_are_in_force(&run);
 	}
 	wind_up(&run);
+	/* In the clean run of a pair the rules are counted, but nothing is to fire. */
+	for (size_t i = 0; !spec->faulted && i < seen->rule_count; i++)
+		seen->rules[i].required = 0;
 	if (result < 0)
 		hq_observations_clear(seen);
 	return result < 0 ? result : 0;
