@@ -11,9 +11,9 @@
  *   4  the ranges of code: only a call that comes from one of them gets the answer. The guarded
  *      calls begin with the ranges that are for them alone and fall into those that are for all
  *
- * With `guard_sigsys` three more calls are treated: rt_sigprocmask and rt_sigaction, which could
- * block the signal that the trap needs (the kernel kills a process that traps while SIGSYS is
- * blocked), and clone3, which can reset handlers in a child (CLONE_CLEAR_SIGHAND, used by newer
+ * With `guard_sigsys` some more calls are treated: rt_sigprocmask, rt_sigaction and the waits of
+ * guard.h, which could block the signal that the trap needs (the kernel kills a process that traps
+ * while SIGSYS is blocked), and clone3, which can reset handlers in a child (CLONE_CLEAR_SIGHAND, used by newer
  * posix_spawn) behind a pointer that a filter cannot read: it is answered ENOSYS, and every C library
  * falls back to clone.
  *
@@ -30,6 +30,7 @@
 
 #include "injectors/contract.h"
 #include "injectors/syscall/filter.h"
+#include "injectors/syscall/guard.h"
 
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -49,6 +50,7 @@
 /* Jumps to part 4 hold one of these as their distance until it is known. */
 #define TO_RANGES UINT32_MAX
 #define TO_GUARD_RANGES (UINT32_MAX - 1)
+#define TO_END (UINT32_MAX - 2)
 
 struct builder {
 	struct sock_filter *program;
@@ -88,6 +90,15 @@ static void matched(struct builder *b, uint32_t action, uint32_t ranges)
 	emit(b, BPF_LD | BPF_IMM, 0, 0, action);
 	emit(b, BPF_ST, 0, 0, ANSWER_CELL);
 	emit(b, BPF_JMP | BPF_JA, 0, 0, ranges);
+}
+
+/*
+ * No match: on to the end of the program. A jump and not an answer on the spot, since the kernel's check
+ * of memory cells takes an answer for an instruction that the next one follows.
+ */
+static void missed(struct builder *b)
+{
+	emit(b, BPF_JMP | BPF_JA, 0, 0, TO_END);
 }
 
 /* Makes every placeholder since `start` jump to where the program now ends. */
@@ -241,7 +252,16 @@ static void emit_call(struct builder *b, const struct hq_filter_spec *spec, enum
 	for (size_t i = 0; i < spec->rule_count; i++)
 		if (spec->rules[i].calls & 1u << call)
 			emit_rule(b, spec, &spec->rules[i], call);
-	answer(b, SECCOMP_RET_ALLOW);
+	missed(b);
+}
+
+/* Four instructions. */
+static void test_pointer(struct builder *b, uint32_t offset)
+{
+	load(b, LOW(offset));
+	jump_if(b, BPF_JEQ, 0, 0, 2);
+	load(b, HIGH(offset));
+	jump_if(b, BPF_JEQ, 0, NEXT_RULE, 0);
 }
 
 /* Reading a mask and unblocking cannot block SIGSYS; everything else is diverted. */
@@ -251,13 +271,10 @@ static void emit_sigprocmask(struct builder *b, const struct hq_filter_spec *spe
 
 	load(b, LOW(ARG(0)));
 	jump_if(b, BPF_JEQ, SIG_UNBLOCK, NEXT_RULE, 0);
-	load(b, LOW(ARG(1)));
-	jump_if(b, BPF_JEQ, 0, 0, 2);
-	load(b, HIGH(ARG(1)));
-	jump_if(b, BPF_JEQ, 0, NEXT_RULE, 0);
+	test_pointer(b, ARG(1));
 	matched(b, spec->action, TO_GUARD_RANGES);
 	patch_next_rule(b, start);
-	answer(b, SECCOMP_RET_ALLOW);
+	missed(b);
 }
 
 /* Asking for an action is harmless, but for SIGSYS, where the program must see its own. */
@@ -267,13 +284,20 @@ static void emit_sigaction(struct builder *b, const struct hq_filter_spec *spec)
 
 	load(b, LOW(ARG(0)));
 	jump_if(b, BPF_JEQ, SIGSYS, 4, 0);
-	load(b, LOW(ARG(1)));
-	jump_if(b, BPF_JEQ, 0, 0, 2);
-	load(b, HIGH(ARG(1)));
-	jump_if(b, BPF_JEQ, 0, NEXT_RULE, 0);
+	test_pointer(b, ARG(1));
 	matched(b, spec->action, TO_GUARD_RANGES);
 	patch_next_rule(b, start);
-	answer(b, SECCOMP_RET_ALLOW);
+	missed(b);
+}
+
+static void emit_wait(struct builder *b, const struct hq_filter_spec *spec, int mask_argument)
+{
+	const size_t start = b->length;
+
+	test_pointer(b, ARG(mask_argument));
+	matched(b, spec->action, TO_GUARD_RANGES);
+	patch_next_rule(b, start);
+	missed(b);
 }
 
 static uint32_t calls_of_rules(const struct hq_filter_spec *spec)
@@ -315,6 +339,7 @@ static void start_of(struct builder *b, size_t entry)
 struct dispatch {
 	size_t calls[HQ_CALL_COUNT];
 	size_t sigprocmask, sigaction, clone3;
+	size_t waits[HQ_GUARDED_WAITS];
 };
 
 static void emit_dispatch(struct builder *b, const struct hq_filter_spec *spec, uint32_t calls,
@@ -328,7 +353,24 @@ static void emit_dispatch(struct builder *b, const struct hq_filter_spec *spec, 
 		d->sigaction = emit_entry(b, SYS_rt_sigaction);
 		d->clone3 = emit_entry(b, SYS_clone3);
 	}
+	for (size_t i = 0; spec->guard_sigsys && i < HQ_GUARDED_WAITS; i++)
+		d->waits[i] = emit_entry(b, hq_guarded_waits[i].number);
 	answer(b, SECCOMP_RET_ALLOW);
+}
+
+static void emit_guards(struct builder *b, const struct hq_filter_spec *spec,
+			const struct dispatch *d)
+{
+	start_of(b, d->sigprocmask);
+	emit_sigprocmask(b, spec);
+	start_of(b, d->sigaction);
+	emit_sigaction(b, spec);
+	start_of(b, d->clone3);
+	matched(b, SECCOMP_RET_ERRNO | ENOSYS, TO_GUARD_RANGES);
+	for (size_t i = 0; i < HQ_GUARDED_WAITS; i++) {
+		start_of(b, d->waits[i]);
+		emit_wait(b, spec, hq_guarded_waits[i].mask_argument);
+	}
 }
 
 static void emit_parts(struct builder *b, const struct hq_filter_spec *spec, uint32_t calls,
@@ -340,14 +382,8 @@ static void emit_parts(struct builder *b, const struct hq_filter_spec *spec, uin
 		start_of(b, d->calls[call]);
 		emit_call(b, spec, (enum hq_call)call);
 	}
-	if (!spec->guard_sigsys)
-		return;
-	start_of(b, d->sigprocmask);
-	emit_sigprocmask(b, spec);
-	start_of(b, d->sigaction);
-	emit_sigaction(b, spec);
-	start_of(b, d->clone3);
-	matched(b, SECCOMP_RET_ERRNO | ENOSYS, TO_GUARD_RANGES);
+	if (spec->guard_sigsys)
+		emit_guards(b, spec, d);
 }
 
 static void answer_from_cell(struct builder *b)
@@ -408,18 +444,19 @@ static void emit_where(struct builder *b, const struct hq_filter_spec *spec)
 	patch_jumps(b, TO_GUARD_RANGES);
 	emit_ranges(b, spec->guard_ranges, spec->ranges ? spec->guard_range_count : 0);
 	patch_jumps(b, TO_RANGES);
-	emit_ranges(b, spec->ranges, spec->ranges ? spec->range_count : 0);
 	if (spec->ranges)
-		answer(b, SECCOMP_RET_ALLOW);
+		emit_ranges(b, spec->ranges, spec->range_count);
 	else
 		answer_from_cell(b);
+	patch_jumps(b, TO_END);
+	answer(b, SECCOMP_RET_ALLOW);
 }
 
 int hq_filter_build(const struct hq_filter_spec *spec, struct sock_filter *program, size_t room,
 		    size_t *length)
 {
 	struct builder b = { .program = program, .room = room };
-	struct dispatch dispatch = { .clone3 = 0 };
+	struct dispatch dispatch = { .calls = { 0 } };
 	const uint32_t calls = calls_of_rules(spec);
 
 	if (spec->rule_count > HQ_RULES_MAX || spec->range_count > HQ_FILTER_RANGES ||

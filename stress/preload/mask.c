@@ -2,13 +2,14 @@
 /*
  * Keeps SIGSYS deliverable. The kernel kills a process that traps while SIGSYS is blocked or has no
  * handler, and the C library blocks every signal when it starts and ends threads and when it spawns. So
- * both calls that could do it are trapped too and done here without SIGSYS. The program is told that
+ * all calls that could do it are trapped too and done here without SIGSYS. The program is told that
  * it succeeded: its own handler is remembered and called for a SIGSYS that is not ours.
  *
  * A bad pointer crashes here where the kernel would say EFAULT.
  */
 #include <errno.h>
 
+#include "injectors/syscall/guard.h"
 #include "injectors/syscall/raw.h"
 #include "stress/preload/preload.h"
 
@@ -74,6 +75,46 @@ int64_t hq_mask_sigaction(const uint64_t args[6])
 	without.mask &= ~HQ_SIGSYS_BIT;
 	return hq_raw4(SYS_rt_sigaction, (long)args[0], (long)&without, (long)args[2],
 		       (long)args[3]);
+}
+
+/* The argument of pselect6. */
+struct indirect {
+	const uint64_t *mask;
+	uint64_t size;
+};
+
+/*
+ * Waits inside the handler, whose own mask the kernel replaces meanwhile: a signal that comes is
+ * handled on top of it, as it would have been handled on top of the call.
+ */
+static int64_t wait_unmasked(const struct hq_guarded_wait *wait, const uint64_t args[6])
+{
+	const struct indirect *given = (const struct indirect *)args[wait->mask_argument];
+	const uint64_t *mask = wait->is_indirect ? given->mask : (const uint64_t *)given;
+	uint64_t without = mask ? *mask & ~HQ_SIGSYS_BIT : 0;
+	struct indirect indirect = { .mask = mask ? &without : NULL };
+	long with[6];
+
+	for (int i = 0; i < 6; i++)
+		with[i] = (long)args[i];
+	if (wait->is_indirect) {
+		indirect.size = given->size;
+		with[wait->mask_argument] = (long)&indirect;
+	} else {
+		with[wait->mask_argument] = (long)&without;
+	}
+	return hq_raw6(wait->number, with[0], with[1], with[2], with[3], with[4], with[5]);
+}
+
+bool hq_mask_wait(long number, const uint64_t args[6], int64_t *result)
+{
+	for (size_t i = 0; i < HQ_GUARDED_WAITS; i++) {
+		if (hq_guarded_waits[i].number != number)
+			continue;
+		*result = wait_unmasked(&hq_guarded_waits[i], args);
+		return true;
+	}
+	return false;
 }
 
 /* What would have happened without us: SIGSYS ends the process. */

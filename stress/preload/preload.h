@@ -112,6 +112,8 @@ int hq_trap_arm(void);
 
 int64_t hq_mask_sigprocmask(const uint64_t args[6], uint64_t *current_mask);
 int64_t hq_mask_sigaction(const uint64_t args[6]);
+/* Does the call if it is one of guard.h's waits; false if not. */
+bool hq_mask_wait(long number, const uint64_t args[6], int64_t *result);
 /* A SIGSYS that is not ours goes where the program wanted it. */
 void hq_mask_forward(int signal, siginfo_t *info, void *context);
 

@@ -138,7 +138,7 @@ static void on_sigsys(int signal, siginfo_t *info, void *context)
 		result = hq_mask_sigprocmask(args, hq_registers_mask(ucontext));
 	} else if (number == SYS_rt_sigaction) {
 		result = hq_mask_sigaction(args);
-	} else {
+	} else if (!hq_mask_wait(number, args, &result)) {
 		hq_mask_forward(signal, info, context);
 		return;
 	}

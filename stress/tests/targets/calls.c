@@ -5,6 +5,7 @@
  * program saw. Statuses from 100 on are failures of the program itself.
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -13,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -260,6 +263,53 @@ static int run_blocked(void)
 	return hits(3) + in_thread(3);
 }
 
+/* The handler runs under the mask that the program waits with: everything but its own signal. */
+static int wait_for_usr1(int (*wait)(const sigset_t *mask))
+{
+	const struct sigaction action = { .sa_handler = handler };
+	sigset_t usr1, others;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &usr1, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	kill(getpid(), SIGUSR1);
+	sigfillset(&others);
+	sigdelset(&others, SIGUSR1);
+	hits_in_handler = -1;
+	if (wait(&others) != -1 || errno != EINTR)
+		return BROKEN;
+	return hits_in_handler;
+}
+
+static int wait_in_sigsuspend(const sigset_t *mask)
+{
+	return sigsuspend(mask);
+}
+
+static int wait_in_ppoll(const sigset_t *mask)
+{
+	return ppoll(NULL, 0, NULL, mask);
+}
+
+static int wait_in_pselect(const sigset_t *mask)
+{
+	return pselect(0, NULL, NULL, NULL, NULL, mask);
+}
+
+static int wait_in_epoll(const sigset_t *mask)
+{
+	struct epoll_event event;
+
+	return epoll_pwait(epoll_create1(EPOLL_CLOEXEC), &event, 1, -1, mask);
+}
+
+static int run_suspend(void)
+{
+	return wait_for_usr1(wait_in_sigsuspend) + wait_for_usr1(wait_in_ppoll) +
+	       wait_for_usr1(wait_in_pselect) + wait_for_usr1(wait_in_epoll);
+}
+
 static void sigsys_handler(int signal)
 {
 	(void)signal;
@@ -284,23 +334,40 @@ static int run_sigsys(void)
 	return own_sigsys == 1 ? failed : BROKEN + 2;
 }
 
-static void *cancelled(void *argument)
+static void *pause_for_ever(void *argument)
 {
 	for (;;)
 		pause();
 	return argument;
 }
 
-static int run_cancel(void)
+static void *suspend_for_ever(void *argument)
 {
+	sigset_t all;
+
+	sigfillset(&all);
+	for (;;)
+		ppoll(NULL, 0, NULL, &all);
+	return argument;
+}
+
+static int cancel(void *(*start)(void *))
+{
+	const struct timespec moment = { .tv_nsec = 20000000 };
 	pthread_t thread;
 	void *result;
 
-	if (pthread_create(&thread, NULL, cancelled, NULL))
+	if (pthread_create(&thread, NULL, start, NULL))
 		return BROKEN;
+	nanosleep(&moment, NULL); /* so that it is likely to be in the call */
 	pthread_cancel(thread);
 	pthread_join(thread, &result);
-	return result == PTHREAD_CANCELED ? hits(3) : BROKEN + 1;
+	return result == PTHREAD_CANCELED ? 0 : BROKEN + 1;
+}
+
+static int run_cancel(void)
+{
+	return cancel(pause_for_ever) + cancel(suspend_for_ever) + hits(3);
 }
 
 static int run_brk(void)
@@ -397,7 +464,7 @@ static const struct {
 	{ "main", run_main },	      { "many", run_many },	    { "calls", run_many_calls },
 	{ "rawfork", run_raw_fork },  { "sigsys", run_sigsys },	    { "slow", run_slow },
 	{ "some", run_some },	      { "spawn", run_spawn },	    { "storm", run_storm },
-	{ "system", run_system },     { "thread", run_thread },	    { "threads", run_threads },
+	{ "suspend", run_suspend },   { "system", run_system },     { "thread", run_thread },	    { "threads", run_threads },
 	{ "unmap", run_unmap },	      { "vfork", run_vfork },
 };
 

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The preloaded library in small programs (targets/calls.c), one situation each: whether an injected
+ * failure arrives in main, threads, forks, spawned programs and signal handlers, and what is counted.
+ * The program's exit status is the number of failures that it saw itself.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "injectors/rule.h"
+#include "stress/wire/wire.h"
+
+#define PATIENCE_S 60
+#define REFUSE "madvise:advice=DONTNEED:error=EAGAIN"
+
+struct run {
+	struct hq_wire *wire;
+	int fd;
+	char calls[PATH_MAX];	/* the target program */
+	char preload[PATH_MAX]; /* the library */
+};
+
+/* Both lie near this test, build/.../stress/tests/test_preload. */
+static void locate(struct run *run)
+{
+	char self[PATH_MAX / 2];
+	const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	cr_assert_gt(length, 0);
+	self[length] = '\0';
+	slash = strrchr(self, '/');
+	*slash = '\0';
+	snprintf(run->calls, sizeof(run->calls), "%s/../../targets/calls", self);
+	snprintf(run->preload, sizeof(run->preload), "%s/../../libheapquake-preload.so", self);
+}
+
+static bool has_trap(void)
+{
+	uint32_t action = SECCOMP_RET_TRAP;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+static void add_rule(struct run *run, const char *text)
+{
+	struct hq_plane *plane = &run->wire->plane;
+	struct hq_error error;
+
+	cr_assert_eq(hq_rule_parse(text, &plane->rules[plane->rule_count], &error), 0, "%s",
+		     error.text);
+	plane->rule_count++;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static struct run prepare(const char *rule)
+{
+	struct run run;
+
+	locate(&run);
+	if (!has_trap())
+		cr_skip_test("no seccomp trap here");
+	if (access(run.calls, X_OK) || access(run.preload, R_OK))
+		cr_skip_test("the target or the preloaded library is not built");
+	cr_assert_eq(hq_wire_create(&run.wire, &run.fd), 0);
+	run.wire->config.mechanism = HQ_MECHANISM_TRAP;
+	run.wire->plane.seed = 42;
+	run.wire->plane.gate = 1;
+	run.wire->plane.gate_open_ns = now_ns();
+	run.wire->go = 1;
+	if (rule)
+		add_rule(&run, rule);
+	return run;
+}
+
+static pid_t start_with(const struct run *run, const char *wire_path, const char *situation,
+			const char *argument)
+{
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(PATIENCE_S);
+		setenv(HQ_WIRE_ENV, wire_path, 1);
+		setenv("LD_PRELOAD", run->preload, 1);
+		execl(run->calls, run->calls, situation, argument, (char *)NULL);
+		_exit(127);
+	}
+	cr_assert_gt(pid, 0);
+	return pid;
+}
+
+static pid_t start(const struct run *run, const char *situation, const char *argument)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), run->fd);
+	return start_with(run, path, situation, argument);
+}
+
+/* The exit status, or minus the signal. */
+static int finish(pid_t pid)
+{
+	int status;
+
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int run_it(const struct run *run, const char *situation)
+{
+	return finish(start(run, situation, NULL));
+}
+
+static uint32_t slots(const struct run *run)
+{
+	const uint32_t claimed = run->wire->plane.claimed;
+
+	return claimed < HQ_PLANE_THREADS ? claimed : HQ_PLANE_THREADS;
+}
+
+static struct hq_rule_count total(const struct run *run, uint32_t rule)
+{
+	struct hq_rule_count sum = { 0 };
+
+	for (uint32_t i = 0; i < slots(run); i++) {
+		const struct hq_plane_count *count = &run->wire->plane.threads[i].counts[rule];
+
+		sum.seen += count->seen;
+		sum.eligible += count->eligible;
+		sum.fired += count->fired;
+	}
+	return sum;
+}
+
+/* ---- where it arrives ---- */
+
+static void arrives(const char *situation, int failures)
+{
+	struct run run = prepare(REFUSE);
+
+	cr_assert_eq(run_it(&run, situation), failures, "in %s", situation);
+	cr_assert_eq(run.wire->plane.armed, 1);
+	cr_assert_eq(run.wire->status.preloaded, 1);
+	cr_assert_geq(total(&run, 0).fired, (uint64_t)failures);
+	hq_wire_destroy(run.wire, run.fd);
+}
+
+Test(trap, arrives_in_main)
+{
+	arrives("main", 3);
+}
+
+Test(trap, arrives_at_a_system_call_without_libc)
+{
+	arrives("inline", 1);
+}
+
+Test(trap, arrives_in_a_created_thread)
+{
+	arrives("thread", 3);
+}
+
+Test(trap, arrives_in_fifty_threads_that_come_and_go)
+{
+	arrives("threads", 50);
+}
+
+Test(trap, arrives_in_a_storm_of_threads)
+{
+	arrives("storm", 48);
+}
+
+Test(trap, arrives_in_a_forked_child)
+{
+	arrives("fork", 3);
+}
+
+Test(trap, arrives_in_a_child_forked_past_the_library)
+{
+	arrives("rawfork", 3);
+}
+
+Test(trap, arrives_after_fork_and_exec)
+{
+	arrives("exec", 3);
+}
+
+Test(trap, arrives_after_vfork_and_exec)
+{
+	arrives("vfork", 3);
+}
+
+Test(trap, arrives_in_a_spawned_program)
+{
+	arrives("spawn", 3);
+}
+
+Test(trap, arrives_in_a_program_run_by_system)
+{
+	arrives("system", 3);
+}
+
+Test(trap, arrives_in_a_signal_handler)
+{
+	arrives("handler", 3);
+}
+
+Test(trap, arrives_in_a_signal_handler_that_blocks_every_signal)
+{
+	arrives("fillset", 3);
+}
+
+Test(trap, arrives_in_a_handler_on_an_alternate_stack)
+{
+	arrives("altstack", 3);
+}
+
+Test(trap, arrives_with_all_signals_blocked)
+{
+	arrives("blocked", 6);
+}
+
+Test(trap, arrives_while_the_program_waits_for_a_signal_with_all_others_blocked)
+{
+	arrives("suspend", 12);
+}
+
+Test(trap, arrives_beside_a_sigsys_handler_of_the_program)
+{
+	arrives("sigsys", 3);
+}
+
+Test(trap, survives_the_cancellation_of_a_thread)
+{
+	arrives("cancel", 3);
+}
+
+Test(trap, leaves_a_static_program_that_is_executed_alone)
+{
+	struct run run = prepare(REFUSE);
+	char other[PATH_MAX];
+
+	snprintf(other, sizeof(other), "%.*s/static_madvise",
+		 (int)(strrchr(run.calls, '/') - run.calls), run.calls);
+	if (access(other, X_OK))
+		cr_skip_test("no static program was built");
+	cr_assert_eq(finish(start(&run, "other", other)), 0);
+}
+
+Test(trap, leaves_errno_alone)
+{
+	struct run run = prepare("madvise:advice=COLD:delay=1us");
+
+	cr_assert_eq(run_it(&run, "errno"), 0);
+	cr_assert_eq(total(&run, 0).fired, 1);
+}
+
+Test(trap, passes_calls_of_too_many_threads_through)
+{
+	struct run run = prepare(REFUSE);
+
+	cr_assert_eq(run_it(&run, "many"), 1, "255 of 300 threads have a slot");
+	cr_assert_gt(run.wire->plane.claimed, HQ_PLANE_THREADS);
+}
+
+/* ---- what is done ---- */
+
+Test(trap, makes_brk_report_the_old_break)
+{
+	struct run run = prepare("brk:error=ENOMEM");
+
+	cr_assert_eq(run_it(&run, "brk"), 1);
+	cr_assert_gt(total(&run, 0).seen, total(&run, 0).fired, "asking for the break is no growth");
+}
+
+Test(trap, that_lies_leaves_every_page)
+{
+	struct run run = prepare("madvise:advice=DONTNEED:lie");
+
+	cr_assert_eq(run_it(&run, "keep"), 8);
+}
+
+Test(trap, that_shrinks_does_the_first_part)
+{
+	struct run run = prepare("madvise:advice=DONTNEED:shrink=50%");
+
+	cr_assert_eq(run_it(&run, "keep"), 4);
+}
+
+Test(trap, that_delays_does_the_call_later)
+{
+	struct run run = prepare("madvise:advice=DONTNEED:delay=30ms");
+
+	cr_assert_geq(run_it(&run, "slow"), 30);
+	cr_assert_eq(run.wire->plane.threads[0].faults[0].result, 0);
+}
+
+Test(trap, fails_munmap_only_where_it_splits)
+{
+	struct run run = prepare("munmap:error=ENOMEM");
+
+	cr_assert_eq(run_it(&run, "unmap"), 1);
+	cr_assert_eq(total(&run, 0).eligible, 1);
+}
+
+Test(trap, with_the_gate_shut_fires_nothing_and_counts)
+{
+	struct run run = prepare(REFUSE);
+
+	run.wire->plane.gate = 0;
+	cr_assert_eq(run_it(&run, "main"), 0);
+	cr_assert_eq(total(&run, 0).seen, 3);
+	cr_assert_eq(total(&run, 0).eligible, 0);
+}
+
+Test(trap, outside_its_window_fires_nothing)
+{
+	struct run run = prepare(REFUSE ":window=1h..2h");
+
+	cr_assert_eq(run_it(&run, "main"), 0);
+	cr_assert_eq(total(&run, 0).seen, 3);
+	cr_assert_eq(total(&run, 0).eligible, 0);
+}
+
+Test(trap, with_two_rules_counts_each_for_itself)
+{
+	struct run run = prepare(REFUSE ":when=2");
+
+	add_rule(&run, "madvise:lie:when=1+");
+	cr_assert_eq(run_it(&run, "main"), 1);
+	cr_assert_eq(total(&run, 0).fired, 1);
+	cr_assert_eq(total(&run, 1).fired, 2);
+	cr_assert_eq(total(&run, 1).seen, 3);
+}
+
+Test(trap, whose_ring_overflows_drops_and_counts)
+{
+	struct run run = prepare(REFUSE);
+	const struct hq_plane_thread *thread = &run.wire->plane.threads[0];
+
+	cr_assert_eq(run_it(&run, "calls"), 1);
+	cr_assert_eq(thread->counts[0].fired, 1000);
+	cr_assert_eq(thread->ring.head, HQ_PLANE_FAULTS);
+	cr_assert_eq(thread->ring.dropped, 1000 - HQ_PLANE_FAULTS);
+}
+
+Test(trap, of_a_killed_program_leaves_a_readable_record)
+{
+	struct run run = prepare(REFUSE);
+	const struct hq_plane_thread *thread = &run.wire->plane.threads[0];
+	const pid_t pid = start(&run, "forever", NULL);
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	uint64_t fired;
+
+	for (int i = 0; i < 20000 && hq_load_relaxed(&thread->counts[0].fired) < 100; i++)
+		nanosleep(&pause, NULL);
+	kill(pid, SIGKILL);
+	cr_assert_eq(finish(pid), -SIGKILL);
+	fired = thread->counts[0].fired;
+	cr_assert_geq(fired, 100);
+	/* The kill can fall between the count and the record. */
+	cr_assert_leq(fired - (thread->ring.head + thread->ring.dropped), 1);
+	cr_assert_eq(thread->faults[0].n, 1);
+	cr_assert_eq(thread->faults[0].result, -EAGAIN);
+}
+
+/* ---- the same seed ---- */
+
+/* Threads by key, each with the calls that were hit. */
+static uint64_t fingerprint(const struct run *run)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < slots(run); i++) {
+		const struct hq_plane_thread *thread = &run->wire->plane.threads[i];
+
+		for (uint64_t f = 0; f < thread->ring.head; f++)
+			sum += hq_thread_key(hq_thread_key(thread->key, thread->faults[f].n),
+					     thread->faults[f].rule);
+	}
+	return sum;
+}
+
+static uint64_t run_with_seed(uint64_t seed)
+{
+	struct run run = prepare(REFUSE ":probability=0.3");
+	uint64_t print;
+
+	run.wire->plane.seed = seed;
+	cr_assert_eq(run_it(&run, "some"), 0);
+	print = fingerprint(&run);
+	hq_wire_destroy(run.wire, run.fd);
+	return print;
+}
+
+Test(trap, with_the_same_seed_makes_the_same_faults)
+{
+	const uint64_t first = run_with_seed(7);
+
+	cr_assert_eq(run_with_seed(7), first);
+	cr_assert_eq(run_with_seed(7), first);
+	cr_assert_neq(run_with_seed(8), first);
+}
+
+/* ---- the filter's own answers ---- */
+
+Test(static_mechanism, answers_without_counting)
+{
+	struct run run = prepare("madvise:advice=DONTNEED:error=EAGAIN");
+
+	run.wire->config.mechanism = HQ_MECHANISM_STATIC;
+	cr_assert_eq(run_it(&run, "thread"), 3);
+	cr_assert_eq(run.wire->plane.armed, 1);
+	cr_assert_eq(total(&run, 0).seen, 0);
+}
+
+Test(static_mechanism, with_a_rule_that_needs_a_decider_says_why_it_is_not_armed)
+{
+	struct run run = prepare(REFUSE ":when=2");
+
+	run.wire->config.mechanism = HQ_MECHANISM_STATIC;
+	cr_assert_eq(run_it(&run, "main"), 0);
+	cr_assert_eq(run.wire->plane.armed, 0);
+	cr_assert_eq(run.wire->plane.arm_error, -EINVAL);
+}
+
+/* ---- without a sound wire ---- */
+
+static void does_nothing(const struct run *run, const char *path)
+{
+	cr_assert_eq(finish(start_with(run, path, "main", NULL)), 0, "%s", path);
+	cr_assert_eq(finish(start_with(run, path, "thread", NULL)), 0, "%s", path);
+	cr_assert_eq(finish(start_with(run, path, "fork", NULL)), 0, "%s", path);
+}
+
+Test(preload, without_a_sound_wire_does_nothing)
+{
+	struct run run = prepare(REFUSE);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), run.fd);
+	does_nothing(&run, "");
+	does_nothing(&run, "/nonexistent/wire");
+	does_nothing(&run, "/dev/null");
+	run.wire->version++;
+	does_nothing(&run, path);
+	run.wire->version--;
+	cr_assert_eq(ftruncate(run.fd, 4096), 0);
+	does_nothing(&run, path);
+}
+
+Test(preload, reports_who_serves_malloc_and_that_it_is_ready)
+{
+	struct run run = prepare(REFUSE);
+
+	run_it(&run, "main");
+	cr_assert(strstr(run.wire->status.provider, "libc"), "%s", run.wire->status.provider);
+	cr_assert_eq(run.wire->status.state, HQ_TARGET_READY);
+	cr_assert_neq(run.wire->status.ready_ns, 0);
+}
+
+Test(preload, of_the_host_leaves_the_state_to_the_host)
+{
+	struct run run = prepare(REFUSE);
+
+	run.wire->config.is_host = 1;
+	cr_assert_eq(run_it(&run, "inline"), 0, "the host's own text is not listened to");
+	cr_assert_eq(run_it(&run, "main"), 3, "what it calls in libraries is");
+	cr_assert_eq(run.wire->status.state, HQ_TARGET_STARTING);
+}
+
+Test(preload, without_rules_traps_nothing)
+{
+	struct run run = prepare(NULL);
+
+	cr_assert_eq(run_it(&run, "thread"), 0);
+	cr_assert_eq(run.wire->plane.armed, 1);
+}
+
+Test(preload, waits_for_the_controller_only_for_a_while)
+{
+	struct run run = prepare(REFUSE);
+
+	run.wire->go = 0;
+	cr_assert_eq(run_it(&run, "main"), 3);
+}
