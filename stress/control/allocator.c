@@ -6,6 +6,7 @@
 #include "stress/control/allocator.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <limits.h>
@@ -25,7 +26,7 @@ struct kind {
 
 static const struct kind kinds[] = {
 	{ "bedrock", "the bundled one, libbedrock.so beside heapquake", { NULL }, NULL },
-	{ "glibc", "the C library's own, nothing is preloaded", { NULL }, NULL },
+	{ "glibc", "the C library's own", { NULL }, NULL },
 	{ "jemalloc", "libjemalloc.so", { "libjemalloc.so.2", "libjemalloc.so" }, "libjemalloc2" },
 	{ "mimalloc",
 	  "libmimalloc.so",
@@ -71,9 +72,10 @@ const char *hq_allocator_help(const char *name)
 
 int hq_allocator_check_name(const char *name, struct hq_error *error)
 {
-	static const char advice[] = "write a name, a path with a '/', or 'all'";
+	static const char advice[] = "write a name, a path with a '/', 'all', or 'own'";
 
-	if (strchr(name, '/') || find_kind(name) || strcmp(name, "all") == 0)
+	if (strchr(name, '/') || find_kind(name) || strcmp(name, "all") == 0 ||
+	    strcmp(name, HQ_ALLOCATOR_OWN) == 0)
 		return 0;
 	const char *nearest = hq_suggest(name, names);
 
@@ -133,8 +135,14 @@ static void find_bedrock(const char *program, struct hq_allocator *allocator)
 		fill(allocator, &probe);
 }
 
+/* Named by path, it can be put before another allocator that a program is linked with. */
 static void find_glibc(struct hq_allocator *allocator)
 {
+	Dl_info info;
+
+	if (dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &info) &&
+	    strlen(info.dli_fname) < sizeof(allocator->library))
+		strcpy(allocator->library, info.dli_fname);
 	snprintf(allocator->version, sizeof(allocator->version), "%s", gnu_get_libc_version());
 }
 
@@ -186,6 +194,8 @@ static int find_anew(const char *asked, const char *program, struct hq_allocator
 	strcpy(allocator->asked, asked);
 	if (strchr(asked, '/'))
 		return find_by_path(asked, program, allocator, error);
+	if (strcmp(asked, HQ_ALLOCATOR_OWN) == 0)
+		return 0;
 	if (!kind)
 		return hq_allocator_check_name(asked, error);
 	find_named(kind, program, allocator);

@@ -19,6 +19,9 @@
 /* The word that makes this program answer a probe: see hq_allocator_answer_probe. */
 #define HQ_ALLOCATOR_PROBE "probe-allocator"
 
+/* Whatever a program brings along; nothing is preloaded. */
+#define HQ_ALLOCATOR_OWN "own"
+
 struct hq_allocator {
 	char asked[256];   /* the name, or the path */
 	char family[32];   /* name of the allocator that answered, "" for an unknown one */

@@ -292,15 +292,25 @@ static int add_all(struct maker *maker, const struct hq_scenario *scenario)
 	return status;
 }
 
-/* Without any wish: the bundled allocator, or for a program the C library's, which it has anyway.
+static bool is_all(char *const *asked)
+{
+	return asked && asked[0] && !asked[1] && strcmp(asked[0], "all") == 0;
+}
+
+/*
+ * Those of the command line, or else the scenario's. "all" on the command line means all that the
+ * scenario is about. Without any wish: the bundled allocator, or for a program what it has anyway.
  */
 static int add_allocators(struct maker *maker, const struct hq_scenario *scenario)
 {
-	char *const *asked = maker->asked ? maker->asked : scenario->allocators;
+	char *const *asked = maker->asked;
 	int status = 0;
 
+	if (!asked || (is_all(asked) && scenario->allocators))
+		asked = scenario->allocators;
 	if (!asked)
-		return add_seeds(maker, scenario, scenario->plan.is_host ? "bedrock" : "glibc");
+		return add_seeds(maker, scenario,
+				 scenario->plan.is_host ? "bedrock" : HQ_ALLOCATOR_OWN);
 	for (size_t i = 0; !status && asked[i]; i++)
 		status = strcmp(asked[i], "all") == 0 ? add_all(maker, scenario)
 						      : add_seeds(maker, scenario, asked[i]);

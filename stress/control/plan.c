@@ -43,7 +43,9 @@ static void set_allocator(const struct hq_allocator *allocator, struct hq_plan *
 	if (slash && strlen(name) >= sizeof(plan->allocator))
 		name = slash + 1;
 	snprintf(plan->allocator, sizeof(plan->allocator), "%s", name);
-	snprintf(plan->library, sizeof(plan->library), "%s", allocator->library);
+	/* The host has the C library's malloc anyway. */
+	if (!plan->is_host || strcmp(allocator->family, "glibc") != 0)
+		snprintf(plan->library, sizeof(plan->library), "%s", allocator->library);
 	snprintf(plan->family, sizeof(plan->family), "%s", allocator->family);
 	snprintf(plan->skip_reason, sizeof(plan->skip_reason), "%s", allocator->missing);
 }

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "stress/control/allocator.h"
 #include "stress/control/run_state.h"
 #include "stress/control/spawn.h"
 #include "stress/observe/drain.h"
@@ -55,6 +56,8 @@ static void take_facts(const struct hq_run_state *run, struct hq_run_facts *fact
 	while (length && !strncmp(version, name, length) && version[length] == ' ')
 		version += length + 1;
 	snprintf(facts->provider, sizeof(facts->provider), "%.255s", run->wire->status.provider);
+	if (!strcmp(name, HQ_ALLOCATOR_OWN) && strrchr(run->wire->status.provider, '/'))
+		version = strrchr(run->wire->status.provider, '/') + 1;
 	snprintf(facts->version, sizeof(facts->version), "%.63s", version);
 	char *commit = strstr(facts->version, "-0-g");
 
