@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events of one kind become one finding: the sentence, how often, and the first few with the fault
- * that was made just before. Ten thousand damaged blocks are one bug, not ten thousand.
+ * that was made just before. Ten thousand damaged blocks are one bug, not ten thousand. The
+ * sentence holds no number, so that the same finding of several runs is seen to be the same.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,16 +83,12 @@ void hq_check_events(const struct hq_observations *observations, const struct hq
 
 	if (!event)
 		return;
-	const uint64_t count = count_events(observations, words->kind);
-	struct hq_finding *finding = hq_finding_add(
-		findings, words->checker,
-		"%s (seen %" PRIu64 " time%s, first by worker %" PRIu32 " in operation %" PRIu64
-		")",
-		words->sentence, count, count == 1 ? "" : "s", event->worker, event->op);
+	struct hq_finding *finding =
+		hq_finding_add(findings, words->checker, "%s", words->sentence);
 
 	if (!finding)
 		return;
-	finding->count = count;
+	finding->count = count_events(observations, words->kind);
 	for (int shown = 0; event && shown < EVENTS_SHOWN; shown++) {
 		add_event(observations, words, event, finding);
 		event = next_event(observations, words->kind, event);

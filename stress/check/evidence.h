@@ -26,7 +26,7 @@ const char *hq_since_gate(const struct hq_observations *observations, uint64_t t
 /* "EAGAIN", "0", or the value in hex; returns `text`. */
 const char *hq_fault_result(const struct hq_fault *fault, char text[HQ_UNITS_TEXT]);
 
-/* "errno 0" has no name: "0" then, else as hq_errno_name; for values that a target reports. */
+/* The name of an errno that a target reported, "EUCLEAN"; the number for one without a name. */
 const char *hq_errno_print(uint64_t value, char text[HQ_UNITS_TEXT]);
 
 /* Name of the rule that made the fault; "?" for an index that no rule has. */

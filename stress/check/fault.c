@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "injectors/rule.h"
 #include "injectors/units.h"
@@ -25,10 +26,13 @@ const char *hq_since_gate(const struct hq_observations *observations, uint64_t t
 	return text;
 }
 
+/* A target may set any errno, also those that no call of the kernel plane knows. */
 const char *hq_errno_print(uint64_t value, char text[HQ_UNITS_TEXT])
 {
-	if (value > 0 && value < 4096)
-		snprintf(text, HQ_UNITS_TEXT, "%s", hq_errno_name((int)value));
+	const char *known = value > 0 && value < 4096 ? strerrorname_np((int)value) : NULL;
+
+	if (known)
+		snprintf(text, HQ_UNITS_TEXT, "%s", known);
 	else
 		snprintf(text, HQ_UNITS_TEXT, "%" PRIu64, value);
 	return text;

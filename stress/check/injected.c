@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "stress/check/evidence.h"
 #include "stress/check/table.h"
 
 static const char name[] = "injected";
@@ -16,9 +17,7 @@ static const char *why_silent(const struct hq_rule_total *rule)
 	if (rule->seen == 0)
 		return "the target made no such call";
 	if (rule->eligible == 0)
-		return "such calls came only while the gate was shut, outside the window, or where "
-		       "no "
-		       "kernel could fail them";
+		return "they came while the gate was shut, outside the window, or could not fail";
 	return "`when`, `probability` or `times` chose none of them";
 }
 
@@ -29,10 +28,9 @@ static void check_rules(const struct hq_observations *observations, struct hq_fi
 
 		if (!rule->required || rule->fired > 0)
 			continue;
-		hq_gap_add(findings, name,
-			   "rule '%s' never fired: seen %" PRIu64 ", eligible %" PRIu64
-			   ", fired 0; %s",
-			   rule->name, rule->seen, rule->eligible, why_silent(rule));
+		hq_evidence_line(hq_gap_add(findings, name, "rule '%s' never fired", rule->name),
+				 "seen %" PRIu64 ", eligible %" PRIu64 ", fired 0: %s", rule->seen,
+				 rule->eligible, why_silent(rule));
 	}
 }
 
@@ -72,12 +70,11 @@ static void check(const struct hq_observations *observations, struct hq_findings
 	}
 	check_rules(observations, findings);
 	if (observations->threads_unclaimed > 0)
-		hq_gap_add(findings, name,
-			   "%" PRIu32 " of %" PRIu32
-			   " threads found no place in the shared memory: no "
-			   "fault could be made in them",
-			   observations->threads_unclaimed,
-			   observations->threads_unclaimed + observations->threads_claimed);
+		hq_evidence_line(
+			hq_gap_add(findings, name,
+				   "threads found no slot: no fault could be made in them"),
+			"%" PRIu32 " of %" PRIu32 " threads", observations->threads_unclaimed,
+			observations->threads_unclaimed + observations->threads_claimed);
 }
 
 const struct hq_checker hq_check_injected = {

@@ -241,7 +241,10 @@ static int get_rss_end(const struct hq_observations *observations,
 	(void)name;
 	if (observations->sample_count == 0)
 		return no_data(error, "there is no sample of resident memory");
-	*value = (double)observations->samples[observations->sample_count - 1].rss_bytes;
+	/* The last samples may be of a process that is being taken down already. */
+	*value = observations->quiet_count
+			 ? (double)observations->quiet[observations->quiet_count - 1].rss_bytes
+			 : (double)observations->samples[observations->sample_count - 1].rss_bytes;
 	return 0;
 }
 

@@ -95,8 +95,7 @@ static int parse_latency(const char *text, struct hq_metric_name *name, struct h
 	if (parse_quantile(value, &name->quantile) == 0)
 		return find_row("latency.CALL.QUANTILE", &name->row);
 	snprintf(what, sizeof(what),
-		 "no metric '%s': of a latency there is a quantile (p50, p99_9), max, mean and "
-		 "count",
+		 "no metric '%s': a latency has a quantile (p50, p99_9), max, mean and count",
 		 text);
 	return unknown(error, what, hq_suggest(value, latency_values));
 }

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 
+#include "stress/check/evidence.h"
 #include "stress/check/table.h"
 
 static void check(const struct hq_observations *observations, struct hq_findings *findings)
@@ -15,10 +16,9 @@ static void check(const struct hq_observations *observations, struct hq_findings
 
 	if (!observations->is_host || !ended || observations->ops > 0 || !tried)
 		return;
-	hq_gap_add(findings, "progress",
-		   "the workload completed no operation: %" PRIu64 " given up, %" PRIu64
-		   " allocations answered NULL",
-		   observations->missed, observations->nulls);
+	hq_evidence_line(hq_gap_add(findings, "progress", "the workload completed no operation"),
+			 "%" PRIu64 " given up, %" PRIu64 " allocations answered NULL",
+			 observations->missed, observations->nulls);
 }
 
 const struct hq_checker hq_check_progress = {

@@ -3,9 +3,10 @@
  * The recorders saw everything that the other checkers rely on. An incomplete record is a gap:
  *
  *   events      any dropped one: it might have been of another kind than those that were kept
- *   samples     none at all, or more than half of the ticks missed; single late ticks are normal on
- * a busy machine, and the peak does not depend on them (the kernel keeps it, too) histograms absent
- * for a workload that made calls
+ *   samples     none at all, or one in ten and fewer. Late ticks are normal on a busy machine:
+ *               medians bear them, the peak is kept by the kernel, too, and a metric about one
+ *               moment looks for a sample that is near it
+ *   histograms  absent for a workload that made calls
  *
  * Dropped fault records are no gap: what fired is counted apart from the records and stays exact;
  * only the evidence is shorter then.
@@ -13,6 +14,7 @@
 #include <inttypes.h>
 
 #include "injectors/units.h"
+#include "stress/check/evidence.h"
 #include "stress/check/table.h"
 
 static const char name[] = "recorded";
@@ -25,25 +27,23 @@ static void check_samples(const struct hq_observations *observations, struct hq_
 	const uint64_t taken = observations->sample_count;
 	const uint64_t missed = observations->samples_missed;
 
-	if (!observations->has_samples || taken == 0) {
-		if (observations->wall_ns >= SHORT_RUN_NS)
-			hq_gap_add(findings, name, "resident memory was not sampled");
-	} else if (missed > taken) {
-		hq_gap_add(findings, name,
-			   "resident memory was sampled too rarely: %" PRIu64 " of %" PRIu64
-			   " samples missed",
-			   missed, missed + taken);
-	}
+	if (observations->wall_ns < SHORT_RUN_NS)
+		return;
+	if (!observations->has_samples || taken == 0)
+		hq_gap_add(findings, name, "resident memory was not sampled");
+	else if (missed / 9 >= taken)
+		hq_evidence_line(
+			hq_gap_add(findings, name, "resident memory was sampled too rarely"),
+			"%" PRIu64 " of %" PRIu64 " samples missed", missed, missed + taken);
 }
 
 static void check_host(const struct hq_observations *observations, struct hq_findings *findings)
 {
 	if (observations->events_dropped > 0)
-		hq_gap_add(findings, name,
-			   "%" PRIu64
-			   " events of the host found no room: promises may have been broken "
-			   "that nobody was told of",
-			   observations->events_dropped);
+		hq_evidence_line(
+			hq_gap_add(findings, name,
+				   "events found no room: more promises may be broken than told"),
+			"%" PRIu64 " events", observations->events_dropped);
 	if (observations->is_host && !observations->hist && observations->mallocs > 0)
 		hq_gap_add(findings, name, "latency was not recorded");
 }

@@ -41,14 +41,12 @@ static struct hq_finding *add_signal(const struct hq_observations *observations,
 {
 	const char *abbreviation = sigabbrev_np(observations->status);
 	const char *description = sigdescr_np(observations->status);
-	char after[HQ_UNITS_TEXT];
 
-	hq_value_print(after, sizeof(after), HQ_UNIT_NS, (double)observations->wall_ns);
 	if (!abbreviation)
-		return hq_finding_add(findings, name, "the target was killed by signal %d after %s",
-				      observations->status, after);
-	return hq_finding_add(findings, name, "the target was killed by SIG%s (%s) after %s",
-			      abbreviation, description ? description : "", after);
+		return hq_finding_add(findings, name, "the target was killed by signal %d",
+				      observations->status);
+	return hq_finding_add(findings, name, "the target was killed by SIG%s (%s)", abbreviation,
+			      description ? description : "");
 }
 
 static void add_stuck(const struct hq_stuck_thread *thread, struct hq_finding *finding)
@@ -72,12 +70,7 @@ static void add_stuck(const struct hq_stuck_thread *thread, struct hq_finding *f
 static struct hq_finding *add_hang(const struct hq_observations *observations,
 				   struct hq_findings *findings)
 {
-	char after[HQ_UNITS_TEXT];
-
-	hq_value_print(after, sizeof(after), HQ_UNIT_NS, (double)observations->wall_ns);
-	struct hq_finding *finding = hq_finding_add(
-		findings, name, "the target hung and was killed after %s; %zu thread%s seen stuck",
-		after, observations->stuck_count, observations->stuck_count == 1 ? "" : "s");
+	struct hq_finding *finding = hq_finding_add(findings, name, "the target hung");
 
 	for (size_t i = 0; i < observations->stuck_count && i < HQ_STUCK_MAX; i++)
 		add_stuck(&observations->stuck[i], finding);
@@ -87,8 +80,6 @@ static struct hq_finding *add_hang(const struct hq_observations *observations,
 static struct hq_finding *add_end(const struct hq_observations *observations,
 				  struct hq_findings *findings)
 {
-	char after[HQ_UNITS_TEXT];
-
 	switch (observations->outcome) {
 	case HQ_OUTCOME_EXITED:
 		return add_exit(observations, findings);
@@ -100,10 +91,8 @@ static struct hq_finding *add_end(const struct hq_observations *observations,
 	case HQ_OUTCOME_HUNG:
 		return add_hang(observations, findings);
 	case HQ_OUTCOME_TIMEOUT:
-		hq_value_print(after, sizeof(after), HQ_UNIT_NS, (double)observations->wall_ns);
 		return hq_finding_add(findings, name,
-				      "the target was still working at the time limit, after %s",
-				      after);
+				      "the target was still working at the time limit");
 	case HQ_OUTCOME_NOT_STARTED:
 		return hq_finding_add(findings, name, "the target did not start%s%s",
 				      observations->failure[0] ? ": " : "", observations->failure);
@@ -127,15 +116,26 @@ static void check_driver(const struct hq_observations *observations, struct hq_f
 			       observations->driver_status);
 }
 
+static void add_circumstances(const struct hq_observations *observations,
+			      struct hq_finding *finding)
+{
+	char after[HQ_UNITS_TEXT];
+
+	if (observations->outcome != HQ_OUTCOME_NOT_STARTED) {
+		hq_value_print(after, sizeof(after), HQ_UNIT_NS, (double)observations->wall_ns);
+		hq_evidence_line(finding, "it had run for %s", after);
+		if (observations->failure[0])
+			hq_evidence_line(finding, "%s", observations->failure);
+	}
+	add_last_fault(observations, finding);
+}
+
 static void check(const struct hq_observations *observations, struct hq_findings *findings)
 {
 	struct hq_finding *finding = add_end(observations, findings);
 
-	if (finding && !finding->gap) {
-		if (observations->failure[0] && observations->outcome != HQ_OUTCOME_NOT_STARTED)
-			hq_evidence_line(finding, "%s", observations->failure);
-		add_last_fault(observations, finding);
-	}
+	if (finding && !finding->gap)
+		add_circumstances(observations, finding);
 	check_driver(observations, findings);
 }
 

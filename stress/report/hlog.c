@@ -5,9 +5,9 @@
  *
  *	Tag=malloc,START,LENGTH,MAX,BASE64
  *
- * START and LENGTH in seconds, MAX in milliseconds (the unit its Java writer uses by default), and
- * BASE64 a big-endian envelope { cookie, length } around a zlib stream that holds a big-endian
- *header and the counts, each a zig-zag LEB128 number; a negative one stands for that many zeros.
+ * START and LENGTH in seconds, MAX in milliseconds (the unit its Java writer uses by default).
+ * BASE64 is a big-endian envelope { cookie, length } around a zlib stream, which holds a big-endian
+ * header and the counts, each a zig-zag LEB128 number; a negative one stands for so many zeros.
  * Source of the format: the encoder and log writer of HdrHistogram and HdrHistogram_c.
  */
 #include <endian.h>

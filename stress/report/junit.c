@@ -71,11 +71,14 @@ static void put_findings(struct writer *writer, const struct hq_findings *findin
 {
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct hq_finding *finding = &findings->list[i];
+		char times[40];
 
 		content(writer, finding->gap ? "not conclusive, " : "");
 		content(writer, finding->checker);
 		content(writer, ": ");
 		content(writer, finding->text);
+		snprintf(times, sizeof(times), " (%" PRIu64 " times)", finding->count);
+		content(writer, finding->count > 1 ? times : "");
 		content(writer, "\n");
 		content(writer, finding->evidence);
 		content(writer, finding->evidence[0] ? "\n" : "");

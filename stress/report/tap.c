@@ -4,8 +4,8 @@
  *
  *   PASS                            ok
  *   SKIP                            ok ... # SKIP reason
- *   XFAIL                           not ok ... # TODO reason, which harnesses do not count as
- * failed FAIL XPASS INCONCLUSIVE ERROR   not ok; an "ok ... # TODO" for XPASS would pass unnoticed
+ *   XFAIL                           not ok ... # TODO reason: harnesses do not count it as failed
+ *   FAIL XPASS INCONCLUSIVE ERROR   not ok; "ok ... # TODO" for XPASS would pass unnoticed
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -80,8 +80,11 @@ static void put_finding(const struct writer *writer, const struct hq_finding *fi
 {
 	char clean[HQ_CLEAN_SIZE];
 
-	fprintf(writer->stream, "  %s%s: %s\n", finding->gap ? "not conclusive, " : "",
+	fprintf(writer->stream, "  %s%s: %s", finding->gap ? "not conclusive, " : "",
 		finding->checker, hq_clean(finding->text, HQ_CLEAN_LINE, clean, sizeof(clean)));
+	if (finding->count > 1)
+		fprintf(writer->stream, " (%" PRIu64 " times)", finding->count);
+	fputc('\n', writer->stream);
 	put_lines(writer, "      ", finding->evidence);
 }
 

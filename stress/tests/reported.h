@@ -43,8 +43,8 @@ static inline void reported_fail(struct hq_result *result)
 	struct hq_finding *finding;
 
 	hq_gap_add(&result->findings, "injected", "rule 'other' never fired");
-	finding = hq_finding_add(&result->findings, "content",
-				 "the content of a live block changed (seen 3 times)");
+	finding =
+		hq_finding_add(&result->findings, "content", "the content of a live block changed");
 	finding->count = 3;
 	strcpy(finding->evidence, "worker 1: block 0x1000\n  injected 2 ms earlier, rule 'refuse'");
 }

@@ -90,8 +90,8 @@ Test(event, the_place_names_worker_operation_and_time)
 {
 	struct hq_findings findings = check_one("content", HQ_EVENT_CONTENT);
 
-	cr_assert_str_eq(findings.list[0].text, "the content of a live block changed (seen 1 time, "
-						"first by worker 3 in operation 77)");
+	cr_assert_str_eq(findings.list[0].text, "the content of a live block changed");
+	cr_assert_eq(findings.list[0].count, 1);
 	cr_assert_eq(strncmp(findings.list[0].evidence, "worker 3, operation 77, +1.5 s: ", 32), 0);
 }
 
@@ -124,8 +124,6 @@ Test(event, many_events_are_one_finding_with_their_number_and_the_first_in_time)
 
 	cr_assert_eq(findings.count, 1);
 	cr_assert_eq(findings.list[0].count, 1000);
-	cr_assert(strstr(findings.list[0].text,
-			 "seen 1000 times, first by worker 3 in operation 999"));
 	const char *first = strstr(findings.list[0].evidence, "operation 999");
 	const char *second = strstr(findings.list[0].evidence, "operation 998");
 

@@ -38,7 +38,7 @@ Test(survived, another_exit_status_is_a_finding)
 Test(survived, a_crash_is_a_finding_with_the_name_of_the_signal)
 {
 	ASSERT_ONE(ended(HQ_OUTCOME_SIGNALED, SIGSEGV), false,
-		   "killed by SIGSEGV (Segmentation fault) after 4.1 s");
+		   "killed by SIGSEGV (Segmentation fault)");
 	ASSERT_ONE(ended(HQ_OUTCOME_SIGNALED, SIGABRT), false, "killed by SIGABRT (Aborted)");
 }
 
@@ -91,10 +91,11 @@ Test(survived, a_hang_names_its_threads_as_evidence)
 						  .wchan = "futex_wait_queue" };
 	struct hq_findings findings = observed_check("survived", &seen);
 
-	ASSERT_ONE(findings, false, "hung and was killed after 4.1 s; 2 threads seen stuck");
+	ASSERT_ONE(findings, false, "the target hung");
 	cr_assert_str_eq(findings.list[0].evidence,
 			 "tid 4711 (worker 2) R in madvise, 61000 calls/s\n"
-			 "tid 4712 (worker 3) S in futex, waits in futex_wait_queue");
+			 "tid 4712 (worker 3) S in futex, waits in futex_wait_queue\n"
+			 "it had run for 4.1 s");
 }
 
 Test(survived, a_crash_shows_the_last_fault_as_injected)
@@ -115,6 +116,7 @@ Test(survived, a_crash_shows_the_last_fault_as_injected)
 	struct hq_findings findings = observed_check("survived", &seen);
 
 	cr_assert_str_eq(findings.list[0].evidence,
+			 "it had run for 4.1 s\n"
 			 "injected last, +1.204 s, in thread 12: rule 'refuse-free': "
 			 "madvise(0x7f0000001000, 4096, MADV_FREE) answered EAGAIN");
 }

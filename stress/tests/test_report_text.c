@@ -33,7 +33,7 @@ Test(text, a_suite_of_every_verdict)
 		"\n"
 		"FAIL refuse-free on glibc 1.2.3 (seed 42, 1.5 s)\n"
 		"  question: Does memory come back?\n"
-		"  content: the content of a live block changed (seen 3 times)\n"
+		"  content: the content of a live block changed (3 times)\n"
 		"      worker 1: block 0x1000\n"
 		"        injected 2 ms earlier, rule 'refuse'\n"
 		"  not conclusive, injected: rule 'other' never fired\n"
