@@ -70,8 +70,8 @@ static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get
 	  FIELD(missed))                                                                           \
 	X("ops.rate", PER_SECOND, "host", "operations per second of work", true, NEED_HOST,        \
 	  GETTER(get_ops_rate))                                                                    \
-	X("rss.end", BYTES, "sampler", "resident memory in the last sample", false, NEED_SAMPLES,  \
-	  GETTER(get_rss_end))                                                                     \
+	X("rss.end", BYTES, "smaps_rollup, else sampler", "resident memory at the end of the run", \
+	  false, NEED_SAMPLES, GETTER(get_rss_end))                                                \
 	X("rss.idle(T)", BYTES, "sampler", "resident memory a time T after everything was freed",  \
 	  true, NEED_SAMPLES, GETTER(get_rss_idle))                                                \
 	X("rss.kept(T)", BYTES, "sampler, smaps_rollup",                                           \

@@ -38,6 +38,7 @@ static struct hq_observations observed_all(void)
 	seen.nulls = 19;
 	seen.missed = 20;
 	seen.requested_peak_bytes = 21;
+	seen.last_null_ns = 22;
 	seen.sampler_core_share = 0.01;
 	return seen;
 }
@@ -75,7 +76,7 @@ Test(metric, plain_names_give_their_fields)
 	} table[] = {
 		{ "rss.start", 5, HQ_UNIT_BYTES },
 		{ "rss.peak", 50 * HQ_MIB, HQ_UNIT_BYTES },
-		{ "rss.end", 40 * HQ_MIB, HQ_UNIT_BYTES },
+		{ "rss.end", 35 * HQ_MIB, HQ_UNIT_BYTES },
 		{ "rss.median", 20 * HQ_MIB, HQ_UNIT_BYTES },
 		{ "rss.worked", 10 * HQ_MIB, HQ_UNIT_BYTES },
 		{ "rss.lazyfree", 2 * HQ_MIB, HQ_UNIT_BYTES },
@@ -93,6 +94,7 @@ Test(metric, plain_names_give_their_fields)
 		{ "ops.rate", 1000, HQ_UNIT_PER_SECOND },
 		{ "ops.missed", 20, HQ_UNIT_COUNT },
 		{ "heap.mallocs", 5000, HQ_UNIT_COUNT },
+		{ "heap.last_null", 22, HQ_UNIT_NS },
 		{ "heap.frees", 5000, HQ_UNIT_COUNT },
 		{ "heap.reallocs", 18, HQ_UNIT_COUNT },
 		{ "heap.nulls", 19, HQ_UNIT_COUNT },
@@ -116,6 +118,14 @@ Test(metric, the_table_is_sorted_and_complete)
 			cr_assert_lt(strcmp(hq_metrics[i - 1].pattern, info->pattern), 0, "%s",
 				     info->pattern);
 	}
+}
+
+Test(metric, the_end_is_the_last_sample_where_there_is_no_quiet_reading)
+{
+	struct hq_observations seen = observed_all();
+
+	seen.quiet_count = 0;
+	cr_assert_eq(value_of(&seen, "rss.end", HQ_UNIT_BYTES), 40 * HQ_MIB);
 }
 
 Test(metric, the_median_of_an_even_number_of_samples_is_the_middle)
