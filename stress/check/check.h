@@ -72,7 +72,7 @@ extern const size_t hq_metric_count;
 int hq_metric_get(const struct hq_observations *observations, const char *name, double *value,
 		  enum hq_unit *unit, struct hq_error *error);
 
-/* ---- the expectation language: expect.c ----
+/* ---- the expectation language: expect.c, judge.c ----
  *
  *   EXPECTATION = METRIC OP VALUE
  *   OP          = '<=' | '>=' | '<' | '>' | '==' | '!='
@@ -108,7 +108,7 @@ const char *hq_expectation_inject_name(const struct hq_expectation *expectation,
  * Judges the runs of a case: of each metric the median over `runs` is taken, and over `clean_runs`
  * for `clean`. A broken expectation is a finding of checker "expect" with both values; a metric
  * that was not observed is a gap. Counts of faults (inject.*) are judged on the smallest of the
- * runs.
+ * runs, and too few of them are a gap.
  */
 void hq_expectation_judge(const struct hq_expectation *expectation,
 			  const struct hq_observations *const *runs, size_t run_count,

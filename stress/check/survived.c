@@ -14,6 +14,9 @@
 
 static const char name[] = "survived";
 
+/* More would leave no room for the last fault. */
+#define STUCK_SHOWN 6
+
 /* The last fault before the end is where to look first; it is evidence, not proof. */
 static void add_last_fault(const struct hq_observations *observations, struct hq_finding *finding)
 {
@@ -72,8 +75,11 @@ static struct hq_finding *add_hang(const struct hq_observations *observations,
 {
 	struct hq_finding *finding = hq_finding_add(findings, name, "the target hung");
 
-	for (size_t i = 0; i < observations->stuck_count && i < HQ_STUCK_MAX; i++)
+	for (size_t i = 0; i < observations->stuck_count && i < STUCK_SHOWN; i++)
 		add_stuck(&observations->stuck[i], finding);
+	if (observations->stuck_count > STUCK_SHOWN)
+		hq_evidence_line(finding, "and %zu more threads",
+				 observations->stuck_count - STUCK_SHOWN);
 	return finding;
 }
 

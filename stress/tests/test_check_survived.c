@@ -98,6 +98,24 @@ Test(survived, a_hang_names_its_threads_as_evidence)
 			 "it had run for 4.1 s");
 }
 
+Test(survived, a_hang_of_many_threads_leaves_room_for_what_comes_after_them)
+{
+	struct hq_observations seen = observed_good();
+
+	seen.outcome = HQ_OUTCOME_HUNG;
+	seen.stuck_count = HQ_STUCK_MAX;
+	for (size_t i = 0; i < HQ_STUCK_MAX; i++)
+		seen.stuck[i] = (struct hq_stuck_thread){ .tid = 4194304,
+							  .state = 'S',
+							  .comm = "worker 12345678",
+							  .call = "futex",
+							  .calls_per_second = 1,
+							  .wchan = "futex_wait_queue_me" };
+	struct hq_findings findings = observed_check("survived", &seen);
+
+	cr_assert(strstr(findings.list[0].evidence, "\nand 10 more threads\nit had run for 4.1 s"));
+}
+
 Test(survived, a_crash_shows_the_last_fault_as_injected)
 {
 	struct hq_observations seen = observed_good();
