@@ -65,7 +65,7 @@ struct bedrock_span {
 void bedrock_options_init(struct bedrock_options *options)
 {
 	*options = (struct bedrock_options){
-		.dirty_decay_ms = 1000,
+		.dirty_decay_ms = 500,
 		.muzzy_decay_ms = 0,
 		.is_background_thread = true,
 		.arena_count = 0,
