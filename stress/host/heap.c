@@ -14,7 +14,7 @@
 #include "stress/host/clock.h"
 
 #define ERRNO_SENTINEL EDOM /* no allocator has a reason to set it */
-#define USABLE_EVERY 64u       /* requests between two looks at the usable size */
+#define USABLE_EVERY   64u  /* requests between two looks at the usable size */
 
 void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
 		  struct hq_shadow *shadow, struct hq_wire *wire, uint32_t index)
@@ -130,7 +130,7 @@ static void refused(struct hq_heap *heap, uint64_t size, int failure)
 					       .got = (uint64_t)failure });
 }
 
-/* Both functions for aligned memory take turns; C wants a multiple of the alignment from one of them. */
+/* Both functions for aligned memory take turns; one of them wants a multiple of the alignment. */
 static void *ask_aligned(const struct hq_heap *heap, const struct hq_request *request, int *failure)
 {
 	const struct hq_allocator *const allocator = heap->allocator;
@@ -182,8 +182,8 @@ void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request)
 	}
 	enter(heap, address, size);
 	check_alignment(heap, address, size,
-			request->kind == HQ_REQUEST_ALIGNED ? request->alignment :
-							      promised_alignment(size));
+			request->kind == HQ_REQUEST_ALIGNED ? request->alignment
+							    : promised_alignment(size));
 	check_usable(heap, address, size);
 	if (request->kind == HQ_REQUEST_CALLOC)
 		check_zero(heap, address, size);
@@ -217,16 +217,15 @@ void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uin
 
 void *hq_heap_alloc(struct hq_heap *heap, uint64_t size)
 {
-	return hq_heap_request(heap, &(struct hq_request){ .kind = HQ_REQUEST_MALLOC,
-							   .count = 1,
-							   .size = size });
+	return hq_heap_request(
+		heap, &(struct hq_request){ .kind = HQ_REQUEST_MALLOC, .count = 1, .size = size });
 }
 
 void *hq_heap_calloc(struct hq_heap *heap, uint64_t count, uint64_t size)
 {
-	return hq_heap_request(heap, &(struct hq_request){ .kind = HQ_REQUEST_CALLOC,
-							   .count = count,
-							   .size = size });
+	return hq_heap_request(
+		heap,
+		&(struct hq_request){ .kind = HQ_REQUEST_CALLOC, .count = count, .size = size });
 }
 
 void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size)

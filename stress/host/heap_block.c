@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stamped blocks: every byte that was asked for carries a stamp from the moment the allocator gave it
- * until it is freed, so that whoever else writes there is found. One event for a damaged block.
+ * Stamped blocks: every byte that was asked for carries a stamp from the moment the allocator gave
+ * it until it is freed, so that whoever else writes there is found. One event for a damaged block.
  */
 #include "stress/host/heap_private.h"
 
@@ -48,16 +48,16 @@ static bool block_request(struct hq_heap *heap, struct hq_block *block,
 
 bool hq_block_alloc(struct hq_heap *heap, struct hq_block *block, uint64_t size)
 {
-	return block_request(heap, block, &(struct hq_request){ .kind = HQ_REQUEST_MALLOC,
-								.count = 1,
-								.size = size });
+	return block_request(
+		heap, block,
+		&(struct hq_request){ .kind = HQ_REQUEST_MALLOC, .count = 1, .size = size });
 }
 
 bool hq_block_calloc(struct hq_heap *heap, struct hq_block *block, uint64_t size)
 {
-	return block_request(heap, block, &(struct hq_request){ .kind = HQ_REQUEST_CALLOC,
-								.count = 1,
-								.size = size });
+	return block_request(
+		heap, block,
+		&(struct hq_request){ .kind = HQ_REQUEST_CALLOC, .count = 1, .size = size });
 }
 
 /* Without aligned functions in the allocator there is nothing to test, and plain memory must do. */
@@ -68,8 +68,9 @@ bool hq_block_aligned(struct hq_heap *heap, struct hq_block *block, uint64_t ali
 		return hq_block_alloc(heap, block, size);
 	return block_request(heap, block,
 			     &(struct hq_request){ .kind = HQ_REQUEST_ALIGNED,
-						   .alignment = alignment < ALIGNMENT_MIN ?
-									ALIGNMENT_MIN : alignment,
+						   .alignment = alignment < ALIGNMENT_MIN
+									? ALIGNMENT_MIN
+									: alignment,
 						   .count = 1,
 						   .size = size });
 }
@@ -79,8 +80,8 @@ bool hq_block_resize(struct hq_heap *heap, struct hq_block *block, uint64_t size
 	const struct hq_block old = *block;
 	const uint64_t common = old.size < size ? old.size : size;
 	/* What was damaged before the call must not be blamed on realloc. */
-	const bool whole = old.address != NULL && expect_stamp(heap, old.address, old.size, old.id,
-							       HQ_EVENT_CONTENT);
+	const bool whole = old.address != NULL &&
+			   expect_stamp(heap, old.address, old.size, old.id, HQ_EVENT_CONTENT);
 	void *const moved = hq_heap_resize(heap, old.address, old.size, size);
 
 	if (moved == NULL) {
@@ -90,9 +91,8 @@ bool hq_block_resize(struct hq_heap *heap, struct hq_block *block, uint64_t size
 	}
 	if (whole)
 		expect_stamp(heap, moved, common, old.id, HQ_EVENT_REALLOC);
-	*block = (struct hq_block){ .address = moved,
-				    .size = size,
-				    .id = stamp(heap, moved, size) };
+	*block =
+		(struct hq_block){ .address = moved, .size = size, .id = stamp(heap, moved, size) };
 	return true;
 }
 

@@ -38,7 +38,7 @@ enum hq_request_kind { HQ_REQUEST_MALLOC, HQ_REQUEST_CALLOC, HQ_REQUEST_ALIGNED 
 struct hq_request {
 	enum hq_request_kind kind;
 	uint64_t alignment; /* for ALIGNED */
-	uint64_t count;	    /* for CALLOC */
+	uint64_t count;     /* for CALLOC */
 	uint64_t size;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the host knows of its controller: the wire, the parent, the moment the gate opened. This is
- * the only state in the host that is not passed around, because workloads ask for it in the depth of
- * their loops.
+ * the only state in the host that is not passed around, because workloads ask for it in the depth
+ * of their loops.
  */
 #include "stress/host/host.h"
 

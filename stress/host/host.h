@@ -10,7 +10,7 @@
 
 #include "stress/wire/wire.h"
 
-#define HQ_HOST_EXIT_USAGE 2
+#define HQ_HOST_EXIT_USAGE  2
 #define HQ_HOST_EXIT_FAILED 70 /* EX_SOFTWARE: could not start, or lost its controller */
 
 /* Makes the functions of heap.h that begin with hq_host_ speak of this wire. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heapquake-host: the child process that runs a built-in workload on the allocator preloaded into it.
- * The controller starts it; by hand it only says what it is.
+ * heapquake-host: the child process that runs a built-in workload on the allocator preloaded into
+ * it. The controller starts it; by hand it only says what it is.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "stress/host/host.h"
 
 static const char usage[] =
-	"heapquake-host runs a built-in workload for heapquake, on the allocator preloaded into it.\n"
+	"heapquake-host runs a built-in workload for heapquake on a preloaded allocator.\n"
 	"It is started by `heapquake run` and does nothing by itself.\n"
 	"\n"
 	"  --help      this text\n"

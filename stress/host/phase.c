@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Phases on two words. Waits wake up by themselves now and then, so that a lost wake-up costs time and
- * never a run. A worker that waits has no deadline of its own: the main thread ends the process when
- * the controller is gone, and the controller ends it when it hangs.
+ * Phases on two words. Waits wake up by themselves now and then, so that a lost wake-up costs time
+ * and never a run. A worker that waits has no deadline of its own: the main thread ends the process
+ * when the controller is gone, and the controller ends it when it hangs.
  */
 #include "stress/host/phase.h"
 

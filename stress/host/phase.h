@@ -13,7 +13,7 @@
 enum hq_phase { HQ_PHASE_START, HQ_PHASE_RUN, HQ_PHASE_RELEASE };
 
 struct hq_phases {
-	_Atomic uint32_t open;	  /* enum hq_phase; the main thread writes it */
+	_Atomic uint32_t open;    /* enum hq_phase; the main thread writes it */
 	_Atomic uint32_t arrived; /* workers that finished a phase, counted over all phases */
 };
 

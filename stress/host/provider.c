@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who provides malloc in this process, and which version of it. A run that meant to test one
- * allocator and tested another would be worse than none, so the host looks and the controller compares.
- * All of this happens before the host is ready; dlsym may allocate.
+ * allocator and tested another would be worse than none, so the host looks and the controller
+ * compares. All of this happens before the host is ready; dlsym may allocate.
  */
 #include "stress/host/allocator.h"
 
@@ -157,10 +157,9 @@ void hq_allocator_find(struct hq_allocator *allocator, char *provider, size_t pr
 	Dl_info info = { .dli_fname = "" };
 	const void *const base = base_of(find_malloc(&info));
 
-	*allocator = (struct hq_allocator){ .malloc = malloc,
-					    .calloc = calloc,
-					    .realloc = realloc,
-					    .free = free };
+	*allocator = (struct hq_allocator){
+		.malloc = malloc, .calloc = calloc, .realloc = realloc, .free = free
+	};
 	if (belongs((void *)posix_memalign, base))
 		allocator->posix_memalign = posix_memalign;
 	if (belongs((void *)aligned_alloc, base))

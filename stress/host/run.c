@@ -28,12 +28,12 @@
 #include "stress/host/system.h"
 #include "stress/workload/workload.h"
 
-#define STACK_BYTES (256u * 1024u)
+#define STACK_BYTES     (256u * 1024u)
 #define STACK_MAX_BYTES (16u * 1024u * 1024u)
-#define GUARD_BYTES (64u * 1024u) /* a whole page on every machine */
-#define POLL_NS (500 * HQ_US)
-#define QUIET_NS (20 * HQ_MS) /* how long the data are held for a quiet reading */
-#define EXIT_NS (60 * HQ_S)   /* threads that have released everything must be gone by then */
+#define GUARD_BYTES     (64u * 1024u) /* a whole page on every machine */
+#define POLL_NS         (500 * HQ_US)
+#define QUIET_NS        (20 * HQ_MS) /* how long the data are held for a quiet reading */
+#define EXIT_NS         (60 * HQ_S) /* threads that have released everything must be gone by then */
 
 struct run;
 
@@ -232,7 +232,7 @@ static bool gather(struct run *run, uint32_t phases)
 	return hq_phase_gather(&run->phases, phases * run->work.thread_count, hq_host_orphaned);
 }
 
-/* The threads' own destructors run in the allocator: they must be over before it counts as freed. */
+/* The threads' destructors run in the allocator: they must be over before it counts as freed. */
 static bool join_threads(struct run *run)
 {
 	const uint64_t deadline_ns = hq_clock_ns() + EXIT_NS;
@@ -271,8 +271,9 @@ static int work(struct run *run)
 static void idle(struct run *run)
 {
 	const struct hq_workload *const workload = run->workload;
-	const uint64_t period_ns = workload->idle != NULL && workload->idle_period_ns != NULL ?
-					   workload->idle_period_ns(run->options) : 0;
+	const uint64_t period_ns = workload->idle != NULL && workload->idle_period_ns != NULL
+					   ? workload->idle_period_ns(run->options)
+					   : 0;
 
 	while (!hq_host_stopping() && !hq_host_orphaned()) {
 		hq_host_sleep_ns(period_ns != 0 ? period_ns : QUIET_NS);

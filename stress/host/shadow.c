@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shadow's two levels. Blocks of different threads share words at their ends, so the first and the
- * last word of a block are changed by atomic or / and; the words between belong to one block alone and
- * are plainly stored. When a broken allocator hands the same block to two threads at once, at least
- * its first word tells, because both or it.
+ * The shadow's two levels. Blocks of different threads share words at their ends, so the first and
+ * the last word of a block are changed by atomic or / and; the words between belong to one block
+ * alone and are plainly stored. When a broken allocator hands the same block to two threads at
+ * once, at least its first word tells, because both or it.
  */
 #include "stress/host/shadow.h"
 
@@ -14,27 +14,28 @@
 #include "stress/host/system.h"
 
 #define GRANULE_SHIFT 3u
-#define WORD_SHIFT 6u /* granules in a word */
-#define LEAF_SHIFT 24u
-#define LEAF_WORDS (1ull << (LEAF_SHIFT - GRANULE_SHIFT - WORD_SHIFT))
-#define LEAF_COUNT (1ull << (HQ_SHADOW_ADDRESS_BITS - LEAF_SHIFT))
-#define NONE UINT64_MAX
+#define WORD_SHIFT    6u /* granules in a word */
+#define LEAF_SHIFT    24u
+#define LEAF_WORDS    (1ull << (LEAF_SHIFT - GRANULE_SHIFT - WORD_SHIFT))
+#define LEAF_COUNT    (1ull << (HQ_SHADOW_ADDRESS_BITS - LEAF_SHIFT))
+#define NONE          UINT64_MAX
 
 struct hq_shadow_leaf {
 	_Atomic uint64_t words[LEAF_WORDS];
 };
 
-/* The words of a block, counted from address 0: a first, a last (which may be the same), those between. */
+/* The words of a block, counted from address 0. */
 struct span {
 	uint64_t first;
 	uint64_t first_mask;
 	uint64_t last;
-	uint64_t last_mask; /* 0 if the first word is the last */
+	uint64_t last_mask; /* 0 if the first word is also the last */
 };
 
 int hq_shadow_init(struct hq_shadow *shadow)
 {
-	*shadow = (struct hq_shadow){ .leaves = hq_system_map(LEAF_COUNT * sizeof(*shadow->leaves)) };
+	*shadow =
+		(struct hq_shadow){ .leaves = hq_system_map(LEAF_COUNT * sizeof(*shadow->leaves)) };
 	return shadow->leaves != NULL ? 0 : -ENOMEM;
 }
 

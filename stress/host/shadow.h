@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shadow of live memory: one bit for every 8 bytes of user address space, set while a block that
- * the host holds covers them. A new block that meets a set bit overlaps a live one.
+ * The shadow of live memory: one bit for every 8 bytes of user address space, set while a block
+ * that the host holds covers them. A new block that meets a set bit overlaps a live one.
  *
- * Order of use: clear before free is called, set after an allocation has returned. The shadow is then
- * always a subset of what is live, so that an overlap is real, whatever other threads do.
+ * Order of use: clear before free is called, set after an allocation has returned. The shadow is
+ * then always a subset of what is live, so that an overlap is real, whatever other threads do.
  * Blocks smaller than 8 bytes own their whole 8 bytes: C requires that of any allocator.
  *
  *   shadow  contains  a sparse table of leaves; a leaf holds the bits of 16 MiB of addresses
@@ -32,8 +32,8 @@ struct hq_shadow {
 int hq_shadow_init(struct hq_shadow *shadow);
 
 /*
- * Enters a block. Returns false if it overlaps a live one, with the offset of the first shared byte;
- * the block is entered all the same.
+ * Enters a block. Returns false if it overlaps a live one, with the offset of the first shared
+ * byte; the block is entered all the same.
  */
 bool hq_shadow_set(struct hq_shadow *shadow, const void *address, uint64_t size,
 		   uint64_t *shared_offset);

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#define STEP 0x9e3779b97f4a7c15ull /* odd, so that no two words of a block are equal */
-#define WORD_BYTES 8u
-#define LINE_BYTES 64u
+#define STEP        0x9e3779b97f4a7c15ull /* odd, so that no two words of a block are equal */
+#define WORD_BYTES  8u
+#define LINE_BYTES  64u
 #define GROUP_BYTES (16u * LINE_BYTES) /* compared without a branch in between */
 
 /* Two words, anywhere in memory. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stamps: the content that a block must keep. Word i of a block is key + i * step, and the key derives
- * from (seed, id), so that two blocks never look alike, a shifted copy differs everywhere, and filling
- * or verifying runs at the speed of memory. The last bytes of an odd size are stamped as well.
+ * Stamps: the content that a block must keep. Word i of a block is key + i * step, and the key
+ * derives from (seed, id), so that two blocks never look alike, a shifted copy differs everywhere,
+ * and filling or verifying runs at the speed of memory. The last bytes of an odd size are stamped
+ * as well.
  */
 #ifndef HQ_STRESS_HOST_STAMP_H
 #define HQ_STRESS_HOST_STAMP_H

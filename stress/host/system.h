@@ -2,7 +2,8 @@
 /*
  * The host's own system calls, made from its own text. Fault rules are about calls that come from
  * the allocator; the filter leaves calls from the text of this program alone, and calls that went
- * through libc would be taken for the allocator's. All return the kernel's raw answer: >= 0 or -errno.
+ * through libc would be taken for the allocator's. All return the kernel's raw answer: >= 0 or
+ * -errno.
  */
 #ifndef HQ_STRESS_HOST_SYSTEM_H
 #define HQ_STRESS_HOST_SYSTEM_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How fast blocks are stamped, verified and entered into the shadow, next to memset and memcmp over the
- * same memory: the host's own share in what a workload takes. Ratios mean more than the figures.
+ * How fast blocks are stamped, verified and entered into the shadow, next to memset and memcmp over
+ * the same memory: the host's own share in what a workload takes. Ratios mean more than the
+ * figures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 #include "stress/host/shadow.h"
 #include "stress/host/stamp.h"
 
-#define TOTAL_BYTES (64ull << 20) /* handled in each measurement */
-#define REPEATS 7
+#define TOTAL_BYTES   (64ull << 20) /* handled in each measurement */
+#define REPEATS       7
 #define LARGEST_BYTES (16ull << 20)
 
 static struct hq_shadow shadow;
@@ -92,8 +93,8 @@ int main(void)
 
 		printf("%8.0f B  %8.1f ns %5.1f GB/s %7.1f ns %5.1f GB/s %7.1f ns %5.1f GB/s "
 		       "%7.1f ns %5.1f GB/s %8.1f ns\n",
-		       size, fill, size / fill, verify, size / verify, set, size / set,
-		       compare, size / compare, both);
+		       size, fill, size / fill, verify, size / verify, set, size / set, compare,
+		       size / compare, both);
 	}
 	free(block);
 	return 0;

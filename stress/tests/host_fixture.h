@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host without a process: a wire in private memory, a shadow, and heaps over any table of functions,
- * so that tests can run workloads on allocators with planted bugs. For tests of the host only.
+ * A host without a process: a wire in private memory, a shadow, and heaps over any table of
+ * functions, so that tests can run workloads on allocators with planted bugs. For tests of the host
+ * only.
  */
 #ifndef HQ_STRESS_TESTS_HOST_FIXTURE_H
 #define HQ_STRESS_TESTS_HOST_FIXTURE_H
@@ -24,7 +25,7 @@ struct host_fixture {
 	struct hq_allocator allocator; /* glibc's, until a test replaces members */
 };
 
-/* Present under a leak checker. Tests of damage lose memory, as the host does: what is broken is left. */
+/* Present under a leak checker. Tests of damage lose memory: what is broken is left alone. */
 void __lsan_disable(void) __attribute__((weak));
 
 static inline void host_fixture_start(struct host_fixture *fixture)
@@ -226,9 +227,8 @@ static inline void host_fixture_run(struct host_fixture *fixture, struct host_fi
 	cr_assert_eq(run->workload->prepare(&run->work), 0);
 	pthread_barrier_init(&barrier, NULL, run->work.thread_count);
 	for (uint32_t i = 0; i < run->work.thread_count; i++) {
-		threads[i] = (struct host_fixture_thread){ .run = run,
-							   .barrier = &barrier,
-							   .index = i };
+		threads[i] =
+			(struct host_fixture_thread){ .run = run, .barrier = &barrier, .index = i };
 		host_fixture_heap(fixture, &threads[i].heap, i);
 		cr_assert_eq(pthread_create(&ids[i], NULL, host_fixture_thread, &threads[i]), 0);
 	}

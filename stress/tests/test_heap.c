@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every check of the heap, proved on an allocator with the very bug that it is for: glibc's functions
- * with one of them replaced. And the reverse: a sound allocator raises no event.
+ * Every check of the heap, proved on an allocator with the very bug that it is for: glibc's
+ * functions with one of them replaced. And the reverse: a sound allocator raises no event.
  */
 #include "stress/tests/host_fixture.h"
 

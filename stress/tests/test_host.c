@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The course of a run, as a controller sees it: each test is the controller, and a child of its own is
- * the host, on the C library's allocator.
+ * The course of a run, as a controller sees it: each test is the controller, and a child of its own
+ * is the host, on the C library's allocator.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -158,7 +158,8 @@ Test(host, a_long_run_that_is_called_off_frees_everything_and_ends_well)
 	cr_assert_eq(reap(), 0);
 	cr_assert_eq(hq_load_acquire(&wire->status.state), HQ_TARGET_FREED);
 	cr_assert_eq(hq_load_relaxed(&wire->workers[0].requested_bytes) +
-			     hq_load_relaxed(&wire->workers[1].requested_bytes), 0);
+			     hq_load_relaxed(&wire->workers[1].requested_bytes),
+		     0);
 }
 
 Test(host, while_idle_it_pulses_as_often_as_asked)

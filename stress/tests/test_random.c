@@ -100,7 +100,8 @@ Test(random, sizes_stay_between_both_ends_and_reach_them)
 
 Test(random, logarithmic_sizes_are_as_often_small_as_large)
 {
-	const struct hq_sizes sizes = { .min_bytes = 16, .max_bytes = 1 << 20,
+	const struct hq_sizes sizes = { .min_bytes = 16,
+					.max_bytes = 1 << 20,
 					.shape = HQ_SIZES_LOG };
 	struct hq_random random = hq_random_stream(5, 0, 0);
 	int small = 0;

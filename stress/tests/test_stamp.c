@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stamps: whatever byte is damaged, in a block of whatever size and alignment, is found and named. */
+/* Stamps: whatever byte is damaged, in a block of any size and alignment, is found and named. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <string.h>
@@ -46,8 +46,8 @@ Test(stamp, every_damaged_byte_of_every_small_size_is_found_and_named)
 			struct hq_damage damage = { 0 };
 
 			block[at] ^= 1u << at % 8;
-			cr_assert_not(hq_stamp_verify(block, size, key, &damage), "size %lu, byte %lu",
-				      size, at);
+			cr_assert_not(hq_stamp_verify(block, size, key, &damage),
+				      "size %lu, byte %lu", size, at);
 			cr_assert_eq(damage.offset, at);
 			cr_assert_eq(damage.expected, right);
 			cr_assert_eq(damage.got, block[at]);

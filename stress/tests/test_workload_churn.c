@@ -25,7 +25,7 @@ Test(workload_churn, blocks_are_freed_by_the_thread_after)
 			 "threads=2 ops=5k live=100 cross=100% realloc=0%");
 	const struct hq_wire_worker *const workers = fixture.wire->workers;
 
-	/* What a thread got and did not free, the other one did: live bytes of one alone are off. */
+	/* What a thread got and did not free, the other one did: its live bytes alone are off. */
 	cr_assert_neq(hq_load_relaxed(&workers[0].requested_bytes), 0);
 	cr_assert_eq(host_fixture_sum(&fixture).requested, 0);
 }

@@ -207,8 +207,9 @@ Test(workload_insert_scan, a_damaged_height_is_reported)
 
 Test(workload_insert_scan, damage_met_while_inserting_is_reported_once)
 {
-	struct insert_scan_shape shape = { .key = 5, .field_count = 1, .bytes = 8, .height = 1,
-					   .sizes = { 8 } };
+	struct insert_scan_shape shape = {
+		.key = 5, .field_count = 1, .bytes = 8, .height = 1, .sizes = { 8 }
+	};
 
 	fill(10);
 	insert_scan_next(&view, &table, NULL)->key ^= 1;

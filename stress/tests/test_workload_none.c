@@ -55,8 +55,7 @@ Test(workload_none, every_row_of_the_table_can_be_found_and_has_sound_defaults)
 		cr_expect_leq(workload->options_size, sizeof(options));
 		cr_expect_eq(hq_options_default(workload->options, options, &error), 0, "%s: %s",
 			     workload->name, error.text);
-		cr_expect(workload->validate == NULL ||
-				  workload->validate(options, &error) == 0,
+		cr_expect(workload->validate == NULL || workload->validate(options, &error) == 0,
 			  "%s: %s", workload->name, error.text);
 		cr_expect_leq(workload->threads(options), HQ_WIRE_WORKERS);
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Churn: blocks of random sizes and lifetimes. Each thread has a set of slots; an operation picks one
- * at random and replaces its block, or resizes it. A share of the old blocks goes to the next thread
- * to be freed there.
+ * Churn: blocks of random sizes and lifetimes. Each thread has a set of slots; an operation picks
+ * one at random and replaces its block, or resizes it. A share of the old blocks goes to the next
+ * thread to be freed there.
  *
- * What a thread asks for depends on its own stream alone. Blocks that another thread handed over are
- * freed as they are met, without a draw; when the next thread's mailbox is full the block is freed at
- * home. So frees may differ between two runs in place and time, allocations never.
+ * What a thread asks for depends on its own stream alone. Blocks that another thread handed over
+ * are freed as they are met, without a draw; when the next thread's mailbox is full the block is
+ * freed at home. So frees may differ between two runs in place and time, allocations never.
  */
 #include <errno.h>
 
@@ -15,10 +15,10 @@
 #include "stress/workload/table.h"
 #include "stress/workload/workload.h"
 
-#define MAILBOX_ROOM 256u
-#define ALIVE_EVERY 1024u /* blocks freed at the end between two signs of life */
-#define ALIGNMENT_SHIFT_MIN 4u /* 16 */
-#define ALIGNMENT_SHIFTS 9u    /* up to 4096 */
+#define MAILBOX_ROOM        256u
+#define ALIVE_EVERY         1024u /* blocks freed at the end between two signs of life */
+#define ALIGNMENT_SHIFT_MIN 4u    /* 16 */
+#define ALIGNMENT_SHIFTS    9u    /* up to 4096 */
 
 struct churn_options {
 	uint64_t threads;
@@ -45,12 +45,12 @@ struct churn_thread {
 static const struct hq_option options[] = {
 	{ "threads", HQ_OPTION_COUNT, offsetof(struct churn_options, threads), "2", 1, 64, NULL,
 	  "threads" },
-	{ "ops", HQ_OPTION_COUNT, offsetof(struct churn_options, ops), "400k", 1, 1000000000000, NULL,
-	  "operations of each thread" },
+	{ "ops", HQ_OPTION_COUNT, offsetof(struct churn_options, ops), "400k", 1, 1000000000000,
+	  NULL, "operations of each thread" },
 	{ "live", HQ_OPTION_COUNT, offsetof(struct churn_options, live), "2k", 1, 100000000, NULL,
 	  "blocks that each thread holds" },
-	{ "size", HQ_OPTION_SIZES, offsetof(struct churn_options, size), "16B..8KiB log", 1, 1ull << 36,
-	  NULL, "size of a block" },
+	{ "size", HQ_OPTION_SIZES, offsetof(struct churn_options, size), "16B..8KiB log", 1,
+	  1ull << 36, NULL, "size of a block" },
 	{ "calloc", HQ_OPTION_SHARE, offsetof(struct churn_options, calloc), "10%", 0, 0, NULL,
 	  "share of allocations made by calloc" },
 	{ "realloc", HQ_OPTION_SHARE, offsetof(struct churn_options, realloc), "10%", 0, 0, NULL,
@@ -59,7 +59,7 @@ static const struct hq_option options[] = {
 	  "share of allocations with an alignment of 16 B to 4 KiB" },
 	{ "cross", HQ_OPTION_SHARE, offsetof(struct churn_options, cross), "10%", 0, 0, NULL,
 	  "share of blocks that another thread frees" },
-	{ NULL },
+	{ .name = NULL },
 };
 
 static int churn_validate(const void *values, struct hq_error *error)
@@ -115,7 +115,7 @@ static bool hand_over(struct churn_mailbox *mailbox, struct hq_block *block)
 	return true;
 }
 
-/* What one operation will do, drawn whole before anything is done: a NULL must not shift the stream. */
+/* What one operation will do, drawn before anything is done: a NULL must not shift the stream. */
 struct churn_draw {
 	uint64_t slot;
 	uint64_t size;

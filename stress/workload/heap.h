@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How workloads reach the allocator under test: every call is timed, checked and entered into the
- * shadow of live memory. Implemented by the host (stress/host/heap*.c), one struct hq_heap a thread.
+ * shadow of live memory. Implemented by the host (stress/host/heap*.c), one struct hq_heap a
+ * thread.
  *
  * Order of recording: a free is entered before the call, an allocation after it returns, so the
  * shadow is always a subset of what is really live, and an overlap found in it is real.
@@ -16,8 +17,8 @@
 struct hq_heap;
 
 /*
- * A stamped block. The struct itself lives in memory of the host or inside another checked block; the
- * stamp fills all of [address, address + size) and derives from (seed, id).
+ * A stamped block. The struct itself lives in memory of the host or inside another checked block;
+ * the stamp fills all of [address, address + size) and derives from (seed, id).
  */
 struct hq_block {
 	void *address; /* NULL: no block */
@@ -27,9 +28,9 @@ struct hq_block {
 
 /*
  * Stamped blocks. The allocating calls return false when the allocator said NULL (block->address is
- * NULL then). hq_block_free verifies the whole stamp first. hq_block_resize verifies the common prefix
- * against the old stamp and stamps anew; on failure the old block stays, verified. Any thread may free
- * a block that another one made.
+ * NULL then). hq_block_free verifies the whole stamp first. hq_block_resize verifies the common
+ * prefix against the old stamp and stamps anew; on failure the old block stays, verified. Any
+ * thread may free a block that another one made.
  */
 bool hq_block_alloc(struct hq_heap *heap, struct hq_block *block, uint64_t size);
 bool hq_block_calloc(struct hq_heap *heap, struct hq_block *block, uint64_t size);
@@ -40,14 +41,14 @@ void hq_block_verify(struct hq_heap *heap, const struct hq_block *block);
 void hq_block_free(struct hq_heap *heap, struct hq_block *block);
 
 /*
- * Unstamped memory, for structures whose content the workload checks itself: alignment, overlap, errno
- * and latency are still checked. `size` at free must be the size asked for.
+ * Unstamped memory, for structures whose content the workload checks itself: alignment, overlap,
+ * errno and latency are still checked. `size` at free must be the size asked for.
  */
 void *hq_heap_alloc(struct hq_heap *heap, uint64_t size);
 void *hq_heap_calloc(struct hq_heap *heap, uint64_t count, uint64_t size);
 void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size);
 
-/* Brackets one whole operation (a batch, a row scan): its latency, and the progress of the thread. */
+/* Brackets one whole operation (a batch, a row scan): its latency, and progress of the thread. */
 void hq_heap_op_begin(struct hq_heap *heap);
 void hq_heap_op_end(struct hq_heap *heap);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bursts with silence between them: does memory come back? Each round fills up to `burst` bytes, holds
- * them, frees them in random order and pauses. The blocks of the last round stay until release; then
- * the process idles, in silence or with a small allocation now and then (`pulse`), since some
- * allocators decay only when they are called.
+ * Bursts with silence between them: does memory come back? Each round fills up to `burst` bytes,
+ * holds them, frees them in random order and pauses. The blocks of the last round stay until
+ * release; then the process idles, in silence or with a small allocation now and then (`pulse`),
+ * since some allocators decay only when they are called.
  *
- * What a round asks for depends on (seed, thread, round) alone. How many rounds there are depends on
- * the clock only when `for` is longer than the rounds take: a time window of a fault is crossed at any
- * speed of the machine.
+ * What a round asks for depends on (seed, thread, round) alone. How many rounds there are depends
+ * on the clock only when `for` is longer than the rounds take: a time window of a fault is crossed
+ * at any speed of the machine.
  */
 #include <errno.h>
 
@@ -16,11 +16,11 @@
 #include "stress/workload/table.h"
 #include "stress/workload/workload.h"
 
-#define BLOCKS_MAX (64u << 20)		 /* of one thread */
-#define SLEEP_SLICE_NS (200 * HQ_MS)	 /* a sleep shows as progress that often */
-#define IDLE_PERIOD_MIN_NS (1 * HQ_MS)	 /* faster pulses come several at a time */
-#define PULSE_BYTES 64u
-#define GROWN_MAX 4u /* times the first burst */
+#define BLOCKS_MAX         (64u << 20)   /* of one thread */
+#define SLEEP_SLICE_NS     (200 * HQ_MS) /* a sleep shows as progress that often */
+#define IDLE_PERIOD_MIN_NS (1 * HQ_MS)   /* faster pulses come several at a time */
+#define PULSE_BYTES        64u
+#define GROWN_MAX          4u /* times the first burst */
 
 struct idle_decay_options {
 	uint64_t threads;
@@ -43,12 +43,14 @@ struct idle_decay_thread {
 #define AT(field) offsetof(struct idle_decay_options, field)
 
 static const struct hq_option options[] = {
-	{ "threads", HQ_OPTION_COUNT, AT(threads), "2", 1, 64, NULL, "threads that share the burst" },
+	{ "threads", HQ_OPTION_COUNT, AT(threads), "2", 1, 64, NULL,
+	  "threads that share the burst" },
 	{ "burst", HQ_OPTION_SIZE, AT(burst), "64MiB", 4096, 1ull << 40, NULL,
 	  "bytes live at the top of a round, over all threads" },
 	{ "grow", HQ_OPTION_SIZE, AT(grow), "0", 0, 1ull << 40, NULL,
 	  "by so much each burst is larger than the one before, up to four times the first" },
-	{ "rounds", HQ_OPTION_COUNT, AT(rounds), "3", 1, 1000000000, NULL, "rounds of each thread" },
+	{ "rounds", HQ_OPTION_COUNT, AT(rounds), "3", 1, 1000000000, NULL,
+	  "rounds of each thread" },
 	{ "size", HQ_OPTION_SIZES, AT(size), "64B..64KiB log", 16, 1ull << 36, NULL,
 	  "size of a block" },
 	{ "hold", HQ_OPTION_DURATION, AT(hold), "20ms", 0, 0, NULL,
@@ -59,13 +61,14 @@ static const struct hq_option options[] = {
 	  "further rounds until that long after the start" },
 	{ "pulse", HQ_OPTION_RATE, AT(pulse), "0/s", 0, 0, NULL,
 	  "small allocations while the process idles at the end" },
-	{ NULL },
+	{ .name = NULL },
 };
 
 static uint64_t thread_bytes(const struct idle_decay_options *chosen, uint64_t round)
 {
-	const uint64_t grown = chosen->burst + chosen->grow * round;
 	const uint64_t most = GROWN_MAX * chosen->burst;
+	const bool full = chosen->grow != 0 && round > most / chosen->grow;
+	const uint64_t grown = full ? most : chosen->burst + chosen->grow * round;
 
 	return (grown < most ? grown : most) / chosen->threads;
 }
@@ -83,7 +86,8 @@ static int idle_decay_validate(const void *values, struct hq_error *error)
 	const struct idle_decay_options *const chosen = values;
 
 	if (blocks_room(chosen) > BLOCKS_MAX)
-		return hq_error_set(error, "burst is more than %u blocks of the smallest size a thread",
+		return hq_error_set(error,
+				    "burst is more than %u blocks of the smallest size a thread",
 				    BLOCKS_MAX);
 	if (chosen->pulse > 1e6)
 		return hq_error_set(error, "pulse is at most 1M/s");
@@ -98,7 +102,8 @@ static uint32_t idle_decay_threads(const void *values)
 static int idle_decay_prepare(struct hq_work *work)
 {
 	const struct idle_decay_options *const chosen = work->options;
-	struct idle_decay_thread *const threads = hq_host_map(work->thread_count * sizeof(*threads));
+	struct idle_decay_thread *const threads =
+		hq_host_map(work->thread_count * sizeof(*threads));
 
 	if (threads == NULL)
 		return -ENOMEM;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Insert and scan, as a storage engine does: clients insert batches of rows into memtables, flushers
- * encode frozen memtables into blocks and free their rows (which other threads allocated), scanners
- * read rows in key order through temporary buffers. This file has the options and gives each thread
- * its role; insert_scan.h says how the roles work together.
+ * Insert and scan, as a storage engine does: clients insert batches of rows into memtables,
+ * flushers encode frozen memtables into blocks and free their rows (which other threads allocated),
+ * scanners read rows in key order through temporary buffers. This file has the options and gives
+ * each thread its role; insert_scan.h says how the roles work together.
  */
 #include "stress/workload/insert_scan.h"
 
@@ -12,7 +12,7 @@
 #include "injectors/units.h"
 #include "stress/workload/table.h"
 
-#define WAIT_NS (200 * HQ_US)
+#define WAIT_NS     (200 * HQ_US)
 #define THREADS_MAX 64u
 
 #define AT(field) offsetof(struct insert_scan_options, field)
@@ -23,7 +23,8 @@ static const struct hq_option options[] = {
 	  "threads that encode and free full memtables" },
 	{ "scanners", HQ_OPTION_COUNT, AT(scanners), "1", 0, 62, NULL,
 	  "threads that read rows in key order" },
-	{ "rows", HQ_OPTION_COUNT, AT(rows), "120k", 1, 1000000000000, NULL, "rows of each client" },
+	{ "rows", HQ_OPTION_COUNT, AT(rows), "120k", 1, 1000000000000, NULL,
+	  "rows of each client" },
 	{ "batch", HQ_OPTION_COUNT, AT(batch), "512", 1, 1000000, NULL, "rows in a batch" },
 	{ "fields-min", HQ_OPTION_COUNT, AT(fields_min), "2", 1, INSERT_SCAN_FIELDS, NULL,
 	  "fewest fields in a row" },
@@ -41,7 +42,7 @@ static const struct hq_option options[] = {
 	  "share of flushed rows that the flusher frees; their client frees the rest" },
 	{ "cache", HQ_OPTION_COUNT, AT(cache), "64", 1, INSERT_SCAN_BLOCKS, NULL,
 	  "encoded blocks of 256 KiB that a flusher keeps" },
-	{ NULL },
+	{ .name = NULL },
 };
 
 static int insert_scan_validate(const void *values, struct hq_error *error)
@@ -51,7 +52,8 @@ static int insert_scan_validate(const void *values, struct hq_error *error)
 	if (chosen->fields_min > chosen->fields_max)
 		return hq_error_set(error, "fields-min is above fields-max");
 	if (chosen->threads + chosen->flushers + chosen->scanners > THREADS_MAX)
-		return hq_error_set(error, "threads, flushers and scanners together are more than %u",
+		return hq_error_set(error,
+				    "threads, flushers and scanners together are more than %u",
 				    THREADS_MAX);
 	return 0;
 }
@@ -97,7 +99,8 @@ static struct role role_of(const struct insert_scan_options *chosen, uint32_t th
 		return (struct role){ .run = insert_scan_flusher_run,
 				      .release = insert_scan_flusher_release,
 				      .index = thread - clients };
-	return (struct role){ .run = insert_scan_scanner_run, .index = thread - clients - flushers };
+	return (struct role){ .run = insert_scan_scanner_run,
+			      .index = thread - clients - flushers };
 }
 
 static struct insert_scan view_of(const struct hq_work *work, uint32_t index, struct hq_heap *heap)
@@ -158,8 +161,7 @@ bool insert_scan_is_chosen(const struct insert_scan *self, uint32_t client, uint
 {
 	struct hq_random random = hq_random_stream(self->seed + number, client, INSERT_SCAN_CHOICE);
 
-	return self->options->scanners != 0 &&
-	       hq_random_chance(&random, self->options->scan_share);
+	return self->options->scanners != 0 && hq_random_chance(&random, self->options->scan_share);
 }
 
 uint32_t insert_scan_scanner_of(const struct insert_scan *self, uint32_t client, uint64_t number)

@@ -5,22 +5,22 @@
  *   field     one stamped allocation of random size
  *   row       key and fields; one allocation, sealed
  *   node      a row's place in the index (a skip list); one allocation, sealed
- *   memtable  the index of up to `budget` bytes of rows of one client; its head is the host's memory
+ *   memtable  the index of up to `budget` bytes of one client's rows; its head is the host's memory
  *   block     256 KiB of encoded rows, made by a flusher and kept for a while
  *
  * A client fills memtables 0, 1, 2 ... and freezes each when it is full; memtable n lives in slot
- * n % INSERT_SCAN_SLOTS of its client until a flusher has encoded it and freed its rows. A scanner may
- * read a frozen memtable meanwhile; the flusher waits for it before it frees.
+ * n % INSERT_SCAN_SLOTS of its client until a flusher has encoded it and freed its rows. A scanner
+ * may read a frozen memtable meanwhile; the flusher waits for it before it frees.
  *
  * Flushers and scanners take memtables in the order of (number, client), never in the order of
- * arrival: what they ask the allocator for then does not depend on who was faster. It also rules out
- * circular waits: of all memtables not yet frozen take the first in that order; its client can only
- * wait for an older memtable of its own, which comes earlier in the order, and of which nobody
+ * arrival: what they ask the allocator for then does not depend on who was faster. It also rules
+ * out circular waits: of all memtables not yet frozen take the first in that order; its client can
+ * only wait for an older memtable of its own, which comes earlier in the order, and of which nobody
  * waits for a memtable that is not yet frozen.
  *
  * Who writes what: a client its table until it freezes it (`frozen`, release), a scanner only
- * `scanned`, the flusher everything else from then until `flushed` (release), then the client again.
- * Whoever finds damage sets `broken`.
+ * `scanned`, the flusher everything else from then until `flushed` (release), then the client
+ * again. Whoever finds damage sets `broken`.
  */
 #ifndef HQ_STRESS_WORKLOAD_INSERT_SCAN_H
 #define HQ_STRESS_WORKLOAD_INSERT_SCAN_H
@@ -33,11 +33,11 @@
 #include "stress/workload/heap.h"
 #include "stress/workload/workload.h"
 
-#define INSERT_SCAN_SLOTS 3u
-#define INSERT_SCAN_HEIGHT 12u
-#define INSERT_SCAN_FIELDS 64u
+#define INSERT_SCAN_SLOTS       3u
+#define INSERT_SCAN_HEIGHT      12u
+#define INSERT_SCAN_FIELDS      64u
 #define INSERT_SCAN_BLOCK_BYTES (256u * 1024u)
-#define INSERT_SCAN_BLOCKS 4096u /* that a flusher can keep */
+#define INSERT_SCAN_BLOCKS      4096u /* that a flusher can keep */
 
 struct insert_scan_options {
 	uint64_t threads;
@@ -74,10 +74,10 @@ struct insert_scan_node {
 struct insert_scan_table {
 	struct insert_scan_node *head[INSERT_SCAN_HEIGHT];
 	uint64_t number;
-	uint64_t rows;	/* inserted */
-	uint64_t bytes; /* drawn, whether they could be allocated or not */
+	uint64_t rows;                     /* inserted */
+	uint64_t bytes;                    /* drawn, whether they could be allocated or not */
 	struct insert_scan_node *leftover; /* rows that the client frees itself */
-	_Atomic uint32_t scanned;	   /* 1: no scanner reads it, or will */
+	_Atomic uint32_t scanned;          /* 1: no scanner reads it, or will */
 	_Atomic uint32_t broken; /* 1: damage was reported; what lies behind it is given up */
 };
 
@@ -85,7 +85,7 @@ struct insert_scan_client {
 	struct insert_scan_table slots[INSERT_SCAN_SLOTS];
 	_Atomic uint64_t frozen;  /* memtables 0 .. frozen - 1 are; the client writes it */
 	_Atomic uint64_t flushed; /* 0 .. flushed - 1 are; the flusher writes it */
-	_Atomic uint32_t done;	  /* the client freezes no more; number `frozen` stays as it is */
+	_Atomic uint32_t done;    /* the client freezes no more; number `frozen` stays as it is */
 	uint32_t reserved;
 };
 
@@ -140,8 +140,8 @@ bool insert_scan_insert(struct insert_scan *self, struct insert_scan_table *tabl
 			const struct insert_scan_shape *shape);
 
 /*
- * The row after `node` (NULL: the first) in key order. NULL at the end, or where damage makes going on
- * unsafe; that is reported once and the table counts as broken.
+ * The row after `node` (NULL: the first) in key order. NULL at the end, or where damage makes going
+ * on unsafe; that is reported once and the table counts as broken.
  */
 struct insert_scan_node *insert_scan_next(struct insert_scan *self, struct insert_scan_table *table,
 					  const struct insert_scan_node *node);

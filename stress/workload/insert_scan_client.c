@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A client of insert-scan: batches of rows into memtables. Each batch has a request buffer and an
- * arena, both freed after it, as a server would have them. When either is refused the whole batch is
- * given up; when memory for a row is refused, that row is.
+ * arena, both freed after it, as a server would have them. When either is refused the whole batch
+ * is given up; when memory for a row is refused, that row is.
  *
  * A batch is drawn from a stream of its own and its bytes count towards the budget even where they
  * were refused, so a refusal shifts neither later rows nor where memtables end.
@@ -11,8 +11,8 @@
 
 #define REQUEST_MIN_BYTES (16u * 1024u)
 #define REQUEST_MAX_BYTES (256u * 1024u)
-#define ARENA_MIN_BYTES (64u * 1024u)
-#define ARENA_MAX_BYTES (1024u * 1024u)
+#define ARENA_MIN_BYTES   (64u * 1024u)
+#define ARENA_MAX_BYTES   (1024u * 1024u)
 
 static struct insert_scan_client *client_of(const struct insert_scan *self)
 {
@@ -56,8 +56,8 @@ static void insert_rows(struct insert_scan *self, struct insert_scan_table *tabl
 	}
 }
 
-static void insert_batch(struct insert_scan *self, struct insert_scan_table *table,
-			 uint64_t number, uint64_t rows)
+static void insert_batch(struct insert_scan *self, struct insert_scan_table *table, uint64_t number,
+			 uint64_t rows)
 {
 	static const struct hq_sizes request_sizes = { .min_bytes = REQUEST_MIN_BYTES,
 						       .max_bytes = REQUEST_MAX_BYTES,
@@ -65,8 +65,8 @@ static void insert_batch(struct insert_scan *self, struct insert_scan_table *tab
 	static const struct hq_sizes arena_sizes = { .min_bytes = ARENA_MIN_BYTES,
 						     .max_bytes = ARENA_MAX_BYTES,
 						     .shape = HQ_SIZES_LOG };
-	struct hq_random random = hq_random_stream(self->seed + number, self->index,
-						   INSERT_SCAN_ROWS);
+	struct hq_random random =
+		hq_random_stream(self->seed + number, self->index, INSERT_SCAN_ROWS);
 	const uint64_t request_bytes = hq_random_size(&random, &request_sizes);
 	const uint64_t arena_bytes = hq_random_size(&random, &arena_sizes);
 	struct hq_block request, arena = { .address = NULL };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flusher of insert-scan: encodes frozen memtables into blocks of 256 KiB, keeps the newest of them,
- * and frees the rows. Rows come back to the allocator in key order, from another thread than the one
- * that asked for them, long after: the pattern that makes allocators keep memory.
+ * A flusher of insert-scan: encodes frozen memtables into blocks of 256 KiB, keeps the newest of
+ * them, and frees the rows. Rows come back to the allocator in key order, from another thread than
+ * the one that asked for them, long after: the pattern that makes allocators keep memory.
  *
  * When a block is refused the rows meant for it are freed unencoded, and the miss is counted.
  */
@@ -139,7 +139,7 @@ static bool flush(struct insert_scan *self, uint32_t index, uint64_t number)
 	return true;
 }
 
-/* The memtables of that number of all clients of this flusher. False: there is nothing more to do. */
+/* The memtables of that number of this flusher's clients. False: there is nothing more to do. */
 static bool flush_number(struct insert_scan *self, uint64_t number)
 {
 	const struct insert_scan_options *const chosen = self->options;

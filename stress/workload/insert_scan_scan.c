@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define GROUP 64u /* rows in one operation */
+#define GROUP        64u /* rows in one operation */
 #define RESULT_BYTES (256u * 1024u)
 
 /* A decoded row and what must be in it. */
@@ -55,7 +55,8 @@ static void end_group(struct insert_scan *self, struct scan *scan)
 		const uint64_t checksum = insert_scan_checksum(0, decoded->memory, decoded->size);
 
 		if (checksum != decoded->checksum)
-			hq_heap_wrong_data(self->heap, decoded->memory, decoded->checksum, checksum);
+			hq_heap_wrong_data(self->heap, decoded->memory, decoded->checksum,
+					   checksum);
 		hq_heap_free(self->heap, decoded->memory, decoded->size);
 	}
 	scan->count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows and their index. Fields are stamped blocks, which the heap checks. Rows and nodes hold pointers
- * and cannot be stamped, so each carries a seal over its content; it is checked before a pointer in
- * it is followed, so that damage ends in a report and not in a crash of the host.
+ * Rows and their index. Fields are stamped blocks, which the heap checks. Rows and nodes hold
+ * pointers and cannot be stamped, so each carries a seal over its content; it is checked before a
+ * pointer in it is followed, so that damage ends in a report and not in a crash of the host.
  */
 #include "stress/workload/insert_scan.h"
 
@@ -60,8 +60,8 @@ static uint64_t link_term(const struct insert_scan_node *to, uint64_t level)
 
 static uint64_t node_seal(const struct insert_scan_node *node)
 {
-	uint64_t seal = mix(node->key) ^ mix((uint64_t)(uintptr_t)node->row + 1) ^
-			mix(node->height + 2);
+	uint64_t seal =
+		mix(node->key) ^ mix((uint64_t)(uintptr_t)node->row + 1) ^ mix(node->height + 2);
 
 	for (uint64_t level = 0; level < node->height; level++)
 		seal ^= link_term(node->next[level], level);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The workload that hardly works: a handful of calls of each kind on each thread, so that every
- * contract is exercised once. What a run costs without work, and whether an allocator survives a fault
- * at all, is seen best with it.
+ * contract is exercised once. What a run costs without work, and whether an allocator survives a
+ * fault at all, is seen best with it.
  */
 #include <errno.h>
 
@@ -24,7 +24,7 @@ struct none_kept {
 static const struct hq_option options[] = {
 	{ "threads", HQ_OPTION_COUNT, offsetof(struct none_options, threads), "1", 1, 64, NULL,
 	  "threads that make a handful of calls each" },
-	{ NULL },
+	{ .name = NULL },
 };
 
 static uint32_t none_threads(const void *values)

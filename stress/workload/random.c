@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams of random numbers: splitmix64, in integers throughout, so that a seed means the same work on
- * every machine and with every C library.
+ * Streams of random numbers: splitmix64, in integers throughout, so that a seed means the same work
+ * on every machine and with every C library.
  */
 #include "stress/workload/workload.h"
 
-#define GOLDEN 0x9e3779b97f4a7c15ull
+#define GOLDEN        0x9e3779b97f4a7c15ull
 #define FRACTION_BITS 32u /* of a logarithm */
 
 static uint64_t mix(uint64_t value)
@@ -35,7 +35,7 @@ uint64_t hq_random_below(struct hq_random *random, uint64_t bound)
 
 bool hq_random_chance(struct hq_random *random, double share)
 {
-	/* 53 bits are what a double holds exactly; below 1 always, so that a share of 1 is certain. */
+	/* 53 bits are what a double holds exactly; always below 1, so a share of 1 is certain. */
 	return (double)(hq_random_next(random) >> 11) * 0x1p-53 < share;
 }
 

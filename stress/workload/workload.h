@@ -4,7 +4,7 @@
  * stress/workload/table.c. The controller links the same table for names, options and help.
  *
  * Life, driven by the host:
- *   prepare   once, before the gate: shared state, from hq_host_map, never from the allocator under test
+ *   prepare   once, before the gate: shared state, from hq_host_map, never from the allocator
  *   run       on each thread, when the gate has opened
  *   release   on each thread, after all have run: frees what it still holds
  *   idle      on the first thread, now and then while the process idles (NULL: complete silence)
@@ -39,11 +39,12 @@ struct hq_workload {
 	/* Checks options against each other; NULL: nothing to check. 0 or -EINVAL. */
 	int (*validate)(const void *options, struct hq_error *error);
 	uint32_t (*threads)(const void *options); /* 1..HQ_WIRE_WORKERS, 0: none at all */
-	int (*prepare)(struct hq_work *work);	  /* 0 or -errno */
+	int (*prepare)(struct hq_work *work);     /* 0 or -errno */
 	void (*run)(struct hq_work *work, uint32_t thread, struct hq_heap *heap);
 	void (*release)(struct hq_work *work, uint32_t thread, struct hq_heap *heap);
 	void (*idle)(struct hq_work *work, struct hq_heap *heap);
-	uint64_t (*idle_period_ns)(const void *options); /* how often idle is called; NULL or 0: never */
+	/* How often idle is called; NULL or 0: never. */
+	uint64_t (*idle_period_ns)(const void *options);
 };
 
 /* Sorted by name, NULL-terminated. */

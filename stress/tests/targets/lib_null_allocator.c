@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As little as an allocator can do: a free list for each power of two in each thread, filled from one
- * mapping by a pointer that only moves up. Measured on it, the host shows its own cost. It gives
- * nothing back, checks nothing, and is no example.
+ * As little as an allocator can do: a free list for each power of two in each thread, filled from
+ * one mapping by a pointer that only moves up. Measured on it, the host shows its own cost. It
+ * gives nothing back, checks nothing, and is no example.
  */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define ARENA_BYTES (64ull << 30)
+#define ARENA_BYTES  (64ull << 30)
 #define HEADER_BYTES 16u
-#define CLASSES 40u
+#define CLASSES      40u
 
 struct free_block {
 	struct free_block *next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc's allocator, refusing at random: a program must live with NULL from any call. The first thread
- * is never refused, so that programs start; REFUSE_ONE_IN says how often (16 by default).
+ * glibc's allocator, refusing at random: a program must live with NULL from any call. The first
+ * thread is never refused, so that programs start; REFUSE_ONE_IN says how often (16 by default).
  */
 #include <errno.h>
 #include <stdint.h>
