@@ -3,12 +3,13 @@
  * The table of failures that a kernel can really show, and the test of a call against a row.
  *
  * Linked into the target as well: data and pure functions, no libc. What no row names is refused.
- * The first row that fits is the answer, so a call's narrower rows come first. `source` says where the
- * failure comes from; where it cannot be made here on purpose it begins with "not producible here".
+ * The first row that fits is the answer, so a call's narrower rows come first. `source` says where
+ * the failure comes from; where it cannot be made here on purpose it begins with "not producible
+ * here".
  *
- * Deliberately absent: lies of brk, mmap, mprotect, mremap and munmap (no kernel reports success for a
- * mapping it did not change), EAGAIN of mmap and mremap (only for locked memory), and munmap failing
- * where it merely cuts an end off (the map count does not grow).
+ * Deliberately absent: lies of brk, mmap, mprotect, mremap and munmap (no kernel reports success
+ * for a mapping it did not change), EAGAIN of mmap and mremap (only for locked memory), and munmap
+ * failing where it merely cuts an end off (the map count does not grow).
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -33,8 +34,8 @@
 	 ADVICE(PAGEOUT) | ADVICE(FREE))
 
 #define NOTHING_CHANGED "nothing changed"
-#define AFTER_THE_WAIT "what the call itself does, later"
-#define NOT_HERE "not producible here: "
+#define AFTER_THE_WAIT  "what the call itself does, later"
+#define NOT_HERE        "not producible here: "
 
 const struct hq_contract_row hq_contract[] = {
 	{ HQ_CALL_BRK, HQ_ACTION_FAIL, ENOMEM, 0, HQ_CONDITION_GROW, "the old break",
@@ -42,23 +43,26 @@ const struct hq_contract_row hq_contract[] = {
 	{ HQ_CALL_BRK, HQ_ACTION_DELAY, 0, 0, HQ_CONDITION_NONE, "as the call", AFTER_THE_WAIT,
 	  "mmap_lock is held by another thread, or direct reclaim" },
 
-	{ HQ_CALL_MADVISE, HQ_ACTION_FAIL, EAGAIN, FLAG_ADVICES, HQ_CONDITION_NONE,
-	  "-1 and EAGAIN", "mappings before the one that failed keep the advice",
+	{ HQ_CALL_MADVISE, HQ_ACTION_FAIL, EAGAIN, FLAG_ADVICES, HQ_CONDITION_NONE, "-1 and EAGAIN",
+	  "mappings before the one that failed keep the advice",
 	  "madvise(2); mm/madvise.c turns ENOMEM of a split (map count, slab) into EAGAIN" },
 	{ HQ_CALL_MADVISE, HQ_ACTION_FAIL, EAGAIN, 0, HQ_CONDITION_NONE, "-1 and EAGAIN",
 	  "pages may be untouched or partly treated",
-	  NOT_HERE "madvise(2) EAGAIN 'a kernel resource was temporarily unavailable', any advice" },
+	  NOT_HERE
+	  "madvise(2) EAGAIN 'a kernel resource was temporarily unavailable', any advice" },
 	{ HQ_CALL_MADVISE, HQ_ACTION_FAIL, ENOMEM, 0, HQ_CONDITION_NONE, "-1 and ENOMEM",
 	  "the mapped part of the range is treated",
 	  "madvise(2) ENOMEM: part of the range is not mapped; WILLNEED, POPULATE: no memory" },
-	{ HQ_CALL_MADVISE, HQ_ACTION_FAIL, EINVAL, PAGE_ADVICES, HQ_CONDITION_NONE,
-	  "-1 and EINVAL", "pages before the locked mapping are treated",
+	{ HQ_CALL_MADVISE, HQ_ACTION_FAIL, EINVAL, PAGE_ADVICES, HQ_CONDITION_NONE, "-1 and EINVAL",
+	  "pages before the locked mapping are treated",
 	  "madvise(2) EINVAL: locked or huge pages; FREE before 4.5, COLD and PAGEOUT before 5.4" },
-	{ HQ_CALL_MADVISE, HQ_ACTION_FAIL, EINVAL, ~(OLD_ADVICES | PAGE_ADVICES),
-	  HQ_CONDITION_NONE, "-1 and EINVAL", NOTHING_CHANGED,
-	  NOT_HERE "madvise(2) EINVAL: advice unknown to an older kernel or left out of its build" },
+	{ HQ_CALL_MADVISE, HQ_ACTION_FAIL, EINVAL, ~(OLD_ADVICES | PAGE_ADVICES), HQ_CONDITION_NONE,
+	  "-1 and EINVAL", NOTHING_CHANGED,
+	  NOT_HERE
+	  "madvise(2) EINVAL: advice unknown to an older kernel or left out of its build" },
 	{ HQ_CALL_MADVISE, HQ_ACTION_FAIL, EPERM, 0, HQ_CONDITION_NONE, "-1 and EPERM",
-	  NOTHING_CHANGED, "a sandbox's seccomp filter (SECCOMP_RET_ERRNO); sealed memory, mseal(2)" },
+	  NOTHING_CHANGED,
+	  "a sandbox's seccomp filter (SECCOMP_RET_ERRNO); sealed memory, mseal(2)" },
 	{ HQ_CALL_MADVISE, HQ_ACTION_FAIL, ENOSYS, 0, HQ_CONDITION_NONE, "-1 and ENOSYS",
 	  NOTHING_CHANGED, "a sandbox's seccomp filter; kernels without CONFIG_ADVISE_SYSCALLS" },
 	{ HQ_CALL_MADVISE, HQ_ACTION_LIE, 0, HINT_ADVICES, HQ_CONDITION_NONE, "0",
@@ -73,8 +77,8 @@ const struct hq_contract_row hq_contract[] = {
 	{ HQ_CALL_MADVISE, HQ_ACTION_SHRINK, 0, ADVICE(DONTNEED), HQ_CONDITION_NONE, "0",
 	  "the tail of the range keeps content and stays resident",
 	  NOT_HERE "user-mode emulation as for the lie, where it ignores only part of a heap" },
-	{ HQ_CALL_MADVISE, HQ_ACTION_DELAY, 0, 0, HQ_CONDITION_NONE, "as the call",
-	  AFTER_THE_WAIT, "mmap_lock is held by another thread, or direct reclaim" },
+	{ HQ_CALL_MADVISE, HQ_ACTION_DELAY, 0, 0, HQ_CONDITION_NONE, "as the call", AFTER_THE_WAIT,
+	  "mmap_lock is held by another thread, or direct reclaim" },
 
 	{ HQ_CALL_MMAP, HQ_ACTION_FAIL, ENOMEM, 0, HQ_CONDITION_NONE, "-1 and ENOMEM",
 	  NOTHING_CHANGED, "mmap(2) ENOMEM: RLIMIT_DATA, RLIMIT_AS, overcommit, map count" },
@@ -83,9 +87,10 @@ const struct hq_contract_row hq_contract[] = {
 
 	{ HQ_CALL_MPROTECT, HQ_ACTION_FAIL, ENOMEM, 0, HQ_CONDITION_COMMIT, "-1 and ENOMEM",
 	  "mappings before the one that failed are changed",
-	  "mprotect(2) ENOMEM; mm/mprotect.c mprotect_fixup(): RLIMIT_DATA, overcommit, map count" },
-	{ HQ_CALL_MPROTECT, HQ_ACTION_DELAY, 0, 0, HQ_CONDITION_NONE, "as the call",
-	  AFTER_THE_WAIT, "mmap_lock is held by another thread, or direct reclaim" },
+	  "mprotect(2) ENOMEM; mm/mprotect.c mprotect_fixup(): RLIMIT_DATA, overcommit, map "
+	  "count" },
+	{ HQ_CALL_MPROTECT, HQ_ACTION_DELAY, 0, 0, HQ_CONDITION_NONE, "as the call", AFTER_THE_WAIT,
+	  "mmap_lock is held by another thread, or direct reclaim" },
 
 	{ HQ_CALL_MREMAP, HQ_ACTION_FAIL, ENOMEM, 0, HQ_CONDITION_GROW, "-1 and ENOMEM",
 	  "the old mapping is untouched", "mremap(2) ENOMEM: RLIMIT_DATA, RLIMIT_AS, no room" },

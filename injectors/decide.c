@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Matching and deciding. Linked into the controller and into the preloaded library, where it runs in
- * a signal handler of a process that may be broken: no allocation, no lock, no libc, no clock.
+ * Matching and deciding. Linked into the controller and into the preloaded library, where it runs
+ * in a signal handler of a process that may be broken: no allocation, no lock, no libc, no clock.
  * Whether a rule fires is a pure function of (seed, rule, thread key, n, fired); what other threads
  * do never enters it.
  */
@@ -12,12 +12,9 @@
 
 /* Indexed by enum hq_call. */
 static const long call_numbers[HQ_CALL_COUNT] = {
-	[HQ_CALL_BRK] = SYS_brk,
-	[HQ_CALL_MADVISE] = SYS_madvise,
-	[HQ_CALL_MMAP] = SYS_mmap,
-	[HQ_CALL_MPROTECT] = SYS_mprotect,
-	[HQ_CALL_MREMAP] = SYS_mremap,
-	[HQ_CALL_MUNMAP] = SYS_munmap,
+	[HQ_CALL_BRK] = SYS_brk,       [HQ_CALL_MADVISE] = SYS_madvise,
+	[HQ_CALL_MMAP] = SYS_mmap,     [HQ_CALL_MPROTECT] = SYS_mprotect,
+	[HQ_CALL_MREMAP] = SYS_mremap, [HQ_CALL_MUNMAP] = SYS_munmap,
 };
 
 long hq_call_number(enum hq_call call)
@@ -177,9 +174,8 @@ struct hq_judgement hq_judge(const struct hq_plane *plane, struct hq_plane_threa
 		if (judgement.rule || !hq_rule_fires(rule, i, plane->seed, key, n, fired))
 			continue;
 		hq_count_own(&count->fired, 1);
-		judgement = (struct hq_judgement){
-			.rule = rule, .row = row, .n = n, .rule_index = i
-		};
+		judgement =
+			(struct hq_judgement){ .rule = rule, .row = row, .n = n, .rule_index = i };
 	}
 	return judgement;
 }

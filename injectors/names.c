@@ -16,45 +16,48 @@ struct name {
 
 /* Indexed by enum hq_call; NULL-terminated for suggestions. */
 const char *const hq_call_names[] = {
-	[HQ_CALL_BRK] = "brk",		 [HQ_CALL_MADVISE] = "madvise", [HQ_CALL_MMAP] = "mmap",
-	[HQ_CALL_MPROTECT] = "mprotect", [HQ_CALL_MREMAP] = "mremap",	[HQ_CALL_MUNMAP] = "munmap",
+	[HQ_CALL_BRK] = "brk",           [HQ_CALL_MADVISE] = "madvise", [HQ_CALL_MMAP] = "mmap",
+	[HQ_CALL_MPROTECT] = "mprotect", [HQ_CALL_MREMAP] = "mremap",   [HQ_CALL_MUNMAP] = "munmap",
 	[HQ_CALL_COUNT] = NULL,
 };
 
-#define ERRNO(name) { #name, name }
-
 static const struct name errnos[] = {
-	ERRNO(EPERM),	ERRNO(ENOENT),	   ERRNO(EINTR),  ERRNO(EIO),	 ERRNO(ENXIO),
-	ERRNO(E2BIG),	ERRNO(EBADF),	   ERRNO(EAGAIN), ERRNO(ENOMEM), ERRNO(EACCES),
-	ERRNO(EFAULT),	ERRNO(EBUSY),	   ERRNO(EEXIST), ERRNO(ENODEV), ERRNO(EINVAL),
-	ERRNO(ENFILE),	ERRNO(EMFILE),	   ERRNO(ENOTTY), ERRNO(EFBIG),	 ERRNO(ENOSPC),
-	ERRNO(EROFS),	ERRNO(ERANGE),	   ERRNO(ENOSYS), ERRNO(ETIME),	 ERRNO(EOVERFLOW),
-	ERRNO(ENOBUFS), ERRNO(EOPNOTSUPP), ERRNO(ETIMEDOUT), ERRNO(EHWPOISON),
+	{ "EPERM", EPERM },           { "ENOENT", ENOENT },
+	{ "EINTR", EINTR },           { "EIO", EIO },
+	{ "ENXIO", ENXIO },           { "E2BIG", E2BIG },
+	{ "EBADF", EBADF },           { "EAGAIN", EAGAIN },
+	{ "ENOMEM", ENOMEM },         { "EACCES", EACCES },
+	{ "EFAULT", EFAULT },         { "EBUSY", EBUSY },
+	{ "EEXIST", EEXIST },         { "ENODEV", ENODEV },
+	{ "EINVAL", EINVAL },         { "ENFILE", ENFILE },
+	{ "EMFILE", EMFILE },         { "ENOTTY", ENOTTY },
+	{ "EFBIG", EFBIG },           { "ENOSPC", ENOSPC },
+	{ "EROFS", EROFS },           { "ERANGE", ERANGE },
+	{ "ENOSYS", ENOSYS },         { "ETIME", ETIME },
+	{ "EOVERFLOW", EOVERFLOW },   { "ENOBUFS", ENOBUFS },
+	{ "EOPNOTSUPP", EOPNOTSUPP }, { "ETIMEDOUT", ETIMEDOUT },
+	{ "EHWPOISON", EHWPOISON },
 };
 
 /* Values are part of the kernel's interface; names that old headers lack are given as numbers. */
 static const struct name advices[] = {
-	{ "MADV_NORMAL", 0 },	       { "MADV_RANDOM", 1 },
-	{ "MADV_SEQUENTIAL", 2 },      { "MADV_WILLNEED", 3 },
-	{ "MADV_DONTNEED", 4 },	       { "MADV_FREE", 8 },
-	{ "MADV_REMOVE", 9 },	       { "MADV_DONTFORK", 10 },
-	{ "MADV_DOFORK", 11 },	       { "MADV_MERGEABLE", 12 },
-	{ "MADV_UNMERGEABLE", 13 },    { "MADV_HUGEPAGE", 14 },
-	{ "MADV_NOHUGEPAGE", 15 },     { "MADV_DONTDUMP", 16 },
-	{ "MADV_DODUMP", 17 },	       { "MADV_WIPEONFORK", 18 },
-	{ "MADV_KEEPONFORK", 19 },     { "MADV_COLD", 20 },
-	{ "MADV_PAGEOUT", 21 },	       { "MADV_POPULATE_READ", 22 },
-	{ "MADV_POPULATE_WRITE", 23 }, { "MADV_DONTNEED_LOCKED", 24 },
-	{ "MADV_COLLAPSE", 25 },
+	{ "MADV_NORMAL", 0 },           { "MADV_RANDOM", 1 },         { "MADV_SEQUENTIAL", 2 },
+	{ "MADV_WILLNEED", 3 },         { "MADV_DONTNEED", 4 },       { "MADV_FREE", 8 },
+	{ "MADV_REMOVE", 9 },           { "MADV_DONTFORK", 10 },      { "MADV_DOFORK", 11 },
+	{ "MADV_MERGEABLE", 12 },       { "MADV_UNMERGEABLE", 13 },   { "MADV_HUGEPAGE", 14 },
+	{ "MADV_NOHUGEPAGE", 15 },      { "MADV_DONTDUMP", 16 },      { "MADV_DODUMP", 17 },
+	{ "MADV_WIPEONFORK", 18 },      { "MADV_KEEPONFORK", 19 },    { "MADV_COLD", 20 },
+	{ "MADV_PAGEOUT", 21 },         { "MADV_POPULATE_READ", 22 }, { "MADV_POPULATE_WRITE", 23 },
+	{ "MADV_DONTNEED_LOCKED", 24 }, { "MADV_COLLAPSE", 25 },
 };
 
 /* The same without MADV_, as rules write them; NULL-terminated for suggestions. */
 const char *const hq_advice_words[] = {
-	"NORMAL",	 "RANDOM",	    "SEQUENTIAL",      "WILLNEED",   "DONTNEED",
-	"FREE",		 "REMOVE",	    "DONTFORK",	       "DOFORK",     "MERGEABLE",
-	"UNMERGEABLE",	 "HUGEPAGE",	    "NOHUGEPAGE",      "DONTDUMP",   "DODUMP",
-	"WIPEONFORK",	 "KEEPONFORK",	    "COLD",	       "PAGEOUT",    "POPULATE_READ",
-	"POPULATE_WRITE", "DONTNEED_LOCKED", "COLLAPSE",	       NULL,
+	"NORMAL",         "RANDOM",          "SEQUENTIAL", "WILLNEED", "DONTNEED",
+	"FREE",           "REMOVE",          "DONTFORK",   "DOFORK",   "MERGEABLE",
+	"UNMERGEABLE",    "HUGEPAGE",        "NOHUGEPAGE", "DONTDUMP", "DODUMP",
+	"WIPEONFORK",     "KEEPONFORK",      "COLD",       "PAGEOUT",  "POPULATE_READ",
+	"POPULATE_WRITE", "DONTNEED_LOCKED", "COLLAPSE",   NULL,
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -2,9 +2,9 @@
 /*
  * A ring of fixed-size records in shared memory: one writer, one reader, no lock, no pointer.
  *
- * The writer owns `head` and `dropped`, the reader owns `tail`; records are 0 <= head - tail <= room.
- * A full ring drops the new record and counts it: the writer never waits, whatever the reader does.
- * Either side may be killed at any moment; what was published stays readable.
+ * The writer owns `head` and `dropped`, the reader owns `tail`; records are 0 <= head - tail <=
+ * room. A full ring drops the new record and counts it: the writer never waits, whatever the reader
+ * does. Either side may be killed at any moment; what was published stays readable.
  */
 #ifndef HQ_INJECTORS_RING_H
 #define HQ_INJECTORS_RING_H
@@ -16,17 +16,17 @@
 #include "injectors/atomic.h"
 
 struct hq_ring {
-	_Atomic uint64_t head;	  /* writer: records ever published */
+	_Atomic uint64_t head;    /* writer: records ever published */
 	_Atomic uint64_t dropped; /* writer: records that found no room */
-	_Atomic uint64_t tail;	  /* reader: records ever taken */
+	_Atomic uint64_t tail;    /* reader: records ever taken */
 };
 
-/* The slot to fill next, as an index below `room`, or -1 (counted as dropped) when the ring is full. */
+/* The slot to fill next, an index below `room`, or -1 (counted as dropped) when full. */
 static inline int64_t hq_ring_reserve(struct hq_ring *ring, uint64_t room)
 {
 	const uint64_t head = hq_load_relaxed(&ring->head);
 
-	/* Pairs with the release in hq_ring_taken: the slot has been read before it is written again. */
+	/* Pairs with the release in hq_ring_taken: the slot was read before it is written again. */
 	if (head - hq_load_acquire(&ring->tail) >= room) {
 		hq_count_own(&ring->dropped, 1);
 		return -1;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parsing, checking and printing of rules. The grammar stands in rule.h.
+ * Parsing and checking of rules. The grammar stands in rule.h, printing is in rule_print.c.
  *
- * Every error says what was written, what is wrong with it and what would be right. A rule is checked
- * in two steps: each word alone (hq_rule_set), then the whole against the contract table
+ * Every error says what was written, what is wrong with it and what would be right. A rule is
+ * checked in two steps: each word alone (hq_rule_set), then the whole against the contract table
  * (hq_rule_finish), since a scenario gives the words in any order.
  *
- * Between init and finish the field `reserved` holds a bit for each word that was given, and `action`
- * is ACTION_NONE until one was named; finish leaves 0 and one action.
+ * Between init and finish the field `reserved` holds a bit for each word that was given, and
+ * `action` is ACTION_NONE until one was named; finish leaves 0 and one action.
  */
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +21,6 @@
 #include "injectors/units.h"
 
 #define ACTION_NONE UINT32_MAX
-#define TWO_TO_64 18446744073709551616.0
 
 struct word {
 	const char *key;
@@ -261,7 +258,8 @@ static int set_when(struct hq_rule *rule, const char *value, struct hq_error *er
 	if (!parse_when(rule, value))
 		return hq_error_set(error,
 				    "when=%s: calls are counted from 1; write 3, 3+, 3+2, 3..9 or "
-				    "3..9+2", value);
+				    "3..9+2",
+				    value);
 	if (rule->when_last < rule->when_first)
 		return hq_error_set(error, "when=%s is empty: it ends before it starts", value);
 	return 0;
@@ -276,7 +274,7 @@ static int set_probability(struct hq_rule *rule, const char *value, struct hq_er
 		return ret;
 	if (share <= 0)
 		return hq_error_set(error, "a probability of 0 never fires");
-	rule->probability = share >= 1 ? HQ_RULE_ALWAYS : (uint64_t)(share * TWO_TO_64);
+	rule->probability = share >= 1 ? HQ_RULE_ALWAYS : (uint64_t)(share * HQ_RULE_TWO_TO_64);
 	if (rule->probability == 0)
 		rule->probability = 1;
 	return 0;
@@ -297,12 +295,14 @@ static int set_window(struct hq_rule *rule, const char *value, struct hq_error *
 	int ret;
 
 	if (!split_range(value, from, to) || from[0] == '\0')
-		return hq_error_set(error, "window '%s' is no range; write 0s..3s or 500ms..", value);
+		return hq_error_set(error, "window '%s' is no range; write 0s..3s or 500ms..",
+				    value);
 	ret = hq_units_parse_duration(from, &rule->window_start_ns, error);
 	if (ret == 0 && to[0] != '\0')
 		ret = hq_units_parse_duration(to, &rule->window_end_ns, error);
 	if (ret == 0 && rule->window_start_ns >= rule->window_end_ns)
-		return hq_error_set(error, "window '%s' is empty: it must end after it starts", value);
+		return hq_error_set(error, "window '%s' is empty: it must end after it starts",
+				    value);
 	return ret;
 }
 
@@ -333,13 +333,20 @@ static int set_name(struct hq_rule *rule, const char *value, struct hq_error *er
 
 /* `fail` comes first: it is the scenario's word, and "error" near "errno" suggests better. */
 static const struct word words[] = {
-	{ "advice", false, set_advice },     { "call", false, set_call },
-	{ "delay", false, set_delay },	     { "error", false, set_error },
-	{ "fail", false, set_error },	     { "kind", false, set_kind },
-	{ "length", false, set_length },     { "lie", true, set_lie },
-	{ "name", false, set_name },	     { "optional", true, set_optional },
-	{ "probability", false, set_probability }, { "shrink", false, set_shrink },
-	{ "times", false, set_times },	     { "when", false, set_when },
+	{ "advice", false, set_advice },
+	{ "call", false, set_call },
+	{ "delay", false, set_delay },
+	{ "error", false, set_error },
+	{ "fail", false, set_error },
+	{ "kind", false, set_kind },
+	{ "length", false, set_length },
+	{ "lie", true, set_lie },
+	{ "name", false, set_name },
+	{ "optional", true, set_optional },
+	{ "probability", false, set_probability },
+	{ "shrink", false, set_shrink },
+	{ "times", false, set_times },
+	{ "when", false, set_when },
 	{ "window", false, set_window },
 };
 
@@ -390,35 +397,6 @@ int hq_rule_set(struct hq_rule *rule, const char *key, const char *value, struct
 
 /* ---- the rule as a whole ---- */
 
-static const char *action_text(const struct hq_rule *rule)
-{
-	switch (rule->action) {
-	case HQ_ACTION_FAIL:
-		return hq_errno_name((int)rule->error);
-	case HQ_ACTION_LIE:
-		return "lie";
-	case HQ_ACTION_DELAY:
-		return "delay";
-	default:
-		return "shrink";
-	}
-}
-
-/* "madvise-EAGAIN", "brk-mmap-ENOMEM", "4-calls-delay". */
-static void make_name(const struct hq_rule *rule, char name[HQ_RULE_NAME_SIZE])
-{
-	const int count = __builtin_popcount(rule->calls);
-	size_t used = 0;
-
-	if (count > 2)
-		used = (size_t)snprintf(name, HQ_RULE_NAME_SIZE, "%d-calls-", count);
-	for (uint32_t call = 0; count <= 2 && call < HQ_CALL_COUNT; call++)
-		if (rule->calls & 1u << call)
-			used += (size_t)snprintf(name + used, HQ_RULE_NAME_SIZE - used, "%s-",
-						 hq_call_names[call]);
-	snprintf(name + used, HQ_RULE_NAME_SIZE - used, "%s", action_text(rule));
-}
-
 /* " EAGAIN ENOMEM": what this call can fail with. */
 static void list_errors(enum hq_call call, char *text, size_t size)
 {
@@ -442,16 +420,19 @@ static int illegal(const struct hq_rule *rule, enum hq_call call, int advice,
 	char errors[128];
 
 	if (rule->action == HQ_ACTION_SHRINK)
-		return hq_error_set(error, "%s%s%s cannot be shrunk: no kernel does part of it and "
-					   "reports success",
+		return hq_error_set(error,
+				    "%s%s%s cannot be shrunk: no kernel does part of it and "
+				    "reports success",
 				    hq_call_names[call], *of ? " " : "", of);
 	if (rule->action == HQ_ACTION_LIE)
-		return hq_error_set(error, "%s%s%s cannot lie: no kernel reports success and does "
-					   "nothing",
+		return hq_error_set(error,
+				    "%s%s%s cannot lie: no kernel reports success and does "
+				    "nothing",
 				    hq_call_names[call], *of ? " " : "", of);
 	list_errors(call, errors, sizeof(errors));
 	return hq_error_set(error, "%s%s%s never fails with %s; it can with:%s",
-			    hq_call_names[call], *of ? " " : "", of, action_text(rule), errors);
+			    hq_call_names[call], *of ? " " : "", of,
+			    hq_errno_name((int)rule->error), errors);
 }
 
 static bool legal(const struct hq_rule *rule, enum hq_call call, int advice)
@@ -489,7 +470,8 @@ int hq_rule_finish(struct hq_rule *rule, struct hq_error *error)
 	if (rule->calls == 0)
 		return hq_error_set(error, "the rule names no call; add call: madvise");
 	if (rule->action == ACTION_NONE)
-		return hq_error_set(error, "the rule does nothing; add error, lie, delay or shrink");
+		return hq_error_set(error,
+				    "the rule does nothing; add error, lie, delay or shrink");
 	ret = check_words_fit(rule, error);
 	for (uint32_t call = 0; ret == 0 && call < HQ_CALL_COUNT; call++)
 		if (rule->calls & 1u << call)
@@ -497,7 +479,7 @@ int hq_rule_finish(struct hq_rule *rule, struct hq_error *error)
 	if (ret)
 		return ret;
 	if (rule->name[0] == '\0')
-		make_name(rule, rule->name);
+		hq_rule_make_name(rule, rule->name);
 	rule->reserved = 0;
 	return 0;
 }
@@ -528,127 +510,4 @@ int hq_rule_parse(const char *text, struct hq_rule *rule, struct hq_error *error
 		part = next;
 	}
 	return ret ? ret : hq_rule_finish(rule, error);
-}
-
-/* ---- printing ---- */
-
-struct out {
-	char *text;
-	size_t size;
-	size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct out *out, const char *format, ...)
-{
-	va_list arguments;
-
-	if (out->used >= out->size)
-		return;
-	va_start(arguments, format);
-	out->used += (size_t)vsnprintf(out->text + out->used, out->size - out->used, format,
-				       arguments);
-	va_end(arguments);
-}
-
-static void put_names(struct out *out, const struct hq_rule *rule)
-{
-	const char *separator = "";
-
-	for (uint32_t call = 0; call < HQ_CALL_COUNT; call++) {
-		if (rule->calls & 1u << call) {
-			put(out, "%s%s", separator, hq_call_names[call]);
-			separator = ",";
-		}
-	}
-	separator = ":advice=";
-	for (int advice = 0; advice < 64; advice++) {
-		if (rule->advices >> advice & 1) {
-			put(out, "%s%s", separator, hq_advice_name(advice) + 5);
-			separator = ",";
-		}
-	}
-}
-
-static void put_arguments(struct out *out, const struct hq_rule *rule)
-{
-	char from[HQ_UNITS_TEXT], to[HQ_UNITS_TEXT];
-
-	if (rule->length_min == rule->length_max)
-		put(out, ":length=%s", hq_units_print_size(from, rule->length_min));
-	else if (rule->length_max != UINT64_MAX)
-		put(out, ":length=%s..%s", hq_units_print_size(from, rule->length_min),
-		    hq_units_print_size(to, rule->length_max));
-	else if (rule->length_min != 0)
-		put(out, ":length=%s..", hq_units_print_size(from, rule->length_min));
-	if (rule->mapping != HQ_MAPPING_ANY)
-		put(out, ":kind=%s", rule->mapping == HQ_MAPPING_FILE ? "file" : "anonymous");
-}
-
-static void put_action(struct out *out, const struct hq_rule *rule)
-{
-	char text[HQ_UNITS_TEXT];
-
-	switch (rule->action) {
-	case HQ_ACTION_FAIL:
-		put(out, ":error=%s", hq_errno_name((int)rule->error));
-		break;
-	case HQ_ACTION_LIE:
-		put(out, ":lie");
-		break;
-	case HQ_ACTION_DELAY:
-		put(out, ":delay=%s", hq_units_print_duration(text, rule->delay_ns));
-		break;
-	case HQ_ACTION_SHRINK:
-		put(out, ":shrink=%s", hq_units_print_share(text, rule->shrink));
-		break;
-	}
-}
-
-static void put_when(struct out *out, const struct hq_rule *rule)
-{
-	const bool is_single = rule->when_first == rule->when_last;
-
-	if (rule->when_first == 1 && rule->when_last == UINT64_MAX && rule->when_step == 1)
-		return;
-	put(out, ":when=%" PRIu64, rule->when_first);
-	if (rule->when_last == UINT64_MAX)
-		put(out, "+");
-	else if (!is_single)
-		put(out, "..%" PRIu64 "%s", rule->when_last, rule->when_step != 1 ? "+" : "");
-	if (rule->when_step != 1 && !is_single)
-		put(out, "%" PRIu64, rule->when_step);
-}
-
-static void put_chance(struct out *out, const struct hq_rule *rule)
-{
-	char from[HQ_UNITS_TEXT], to[HQ_UNITS_TEXT];
-
-	if (rule->probability != HQ_RULE_ALWAYS)
-		put(out, ":probability=%s",
-		    hq_units_print_share(from, (double)rule->probability / TWO_TO_64));
-	if (rule->times != UINT64_MAX)
-		put(out, ":times=%s", hq_units_print_count(from, rule->times));
-	if (rule->window_start_ns == 0 && rule->window_end_ns == UINT64_MAX)
-		return;
-	put(out, ":window=%s..%s", hq_units_print_duration(from, rule->window_start_ns),
-	    rule->window_end_ns == UINT64_MAX ?
-		    "" : hq_units_print_duration(to, rule->window_end_ns));
-}
-
-const char *hq_rule_print(const struct hq_rule *rule, char *text, size_t size)
-{
-	struct out out = { .text = text, .size = size };
-	char usual[HQ_RULE_NAME_SIZE];
-
-	put_names(&out, rule);
-	put_arguments(&out, rule);
-	put_action(&out, rule);
-	put_when(&out, rule);
-	put_chance(&out, rule);
-	if (!rule->required)
-		put(&out, ":optional");
-	make_name(rule, usual);
-	if (strcmp(usual, rule->name) != 0)
-		put(&out, ":name=%s", rule->name);
-	return text;
 }

@@ -2,9 +2,10 @@
 /*
  * The rule language of the kernel plane: which call, which arguments, when, what happens.
  *
- * A rule is a plain struct without pointers: the controller parses it, shared memory carries it, and
- * the target (trap) or the supervisor (notification) decides by it. Parsing and printing are in
- * rule.c; matching and deciding are in decide.c, which never allocates, locks or calls libc.
+ * A rule is a plain struct without pointers: the controller parses it, shared memory carries it,
+ * and the target (trap) or the supervisor (notification) decides by it. Parsing is in rule.c,
+ * printing in rule_print.c; matching and deciding are in decide.c, which never allocates, locks or
+ * calls libc.
  *
  * Grammar, inline form (strace's words; `heapquake explain rule` prints this table):
  *
@@ -17,17 +18,18 @@
  *            | 'error='   ERRNO                  fail with it (brk: report the old break)
  *            | 'lie'                             answer success and do nothing
  *            | 'delay='   DURATION               wait, then let the call through
- *            | 'shrink='  SHARE                  do the call for that share of the length, whole pages
- *                                                (madvise only; trap mechanism only)
- *            | 'when='    N | N+ | N+STEP | N..M | N..M+STEP     the n-th matching call of a thread
+ *            | 'shrink='  SHARE                  do the call for that share of the length, in
+ *                                                whole pages (madvise and the trap only)
+ *            | 'when='    N | N+ | N+STEP | N..M | N..M+STEP    the n-th matching call of a
+ *                                                thread
  *            | 'probability=' SHARE
  *            | 'times='   N                      fire at most N times in each thread
  *            | 'window='  DURATION..[DURATION]   since the gate opened
  *            | 'optional'                        not firing is no reason for INCONCLUSIVE
  *            | 'name='    word
  *
- * In a scenario the same words are keys: { call: madvise, advice: FREE, fail: EINVAL, window: 0s..3s };
- * there `fail` and `error` mean the same and `lie`, `optional` take true.
+ * In a scenario the same words are keys: { call: madvise, advice: FREE, fail: EINVAL }; there
+ * `fail` and `error` mean the same and `lie`, `optional` take true.
  */
 #ifndef HQ_INJECTORS_RULE_H
 #define HQ_INJECTORS_RULE_H
@@ -57,36 +59,36 @@ enum hq_action {
 
 enum hq_mapping_kind { HQ_MAPPING_ANY, HQ_MAPPING_ANONYMOUS, HQ_MAPPING_FILE };
 
-#define HQ_RULES_MAX 16
+#define HQ_RULES_MAX      16
 #define HQ_RULE_NAME_SIZE 32
-#define HQ_RULE_ALWAYS UINT64_MAX
+#define HQ_RULE_ALWAYS    UINT64_MAX
 
 struct hq_rule {
 	char name[HQ_RULE_NAME_SIZE];
-	uint32_t calls;	      /* bit set of 1u << enum hq_call */
+	uint32_t calls;       /* bit set of 1u << enum hq_call */
 	uint32_t action;      /* enum hq_action */
-	uint32_t error;	      /* errno, for FAIL */
+	uint32_t error;       /* errno, for FAIL */
 	uint32_t mapping;     /* enum hq_mapping_kind */
 	uint64_t advices;     /* bit set of 1ull << advice for 0..63; 0: any. */
 	uint64_t length_min;  /* inclusive, bytes */
 	uint64_t length_max;  /* inclusive; UINT64_MAX: no bound */
 	uint64_t delay_ns;    /* for DELAY */
-	double shrink;	      /* for SHRINK: share of the length that is done */
+	double shrink;        /* for SHRINK: share of the length that is done */
 	uint64_t when_first;  /* first n, from 1 */
 	uint64_t when_last;   /* last n; UINT64_MAX: no end */
 	uint64_t when_step;   /* from 1 */
 	uint64_t probability; /* fires if hash < probability; HQ_RULE_ALWAYS: always */
-	uint64_t times;	      /* per thread; UINT64_MAX: no bound */
+	uint64_t times;       /* per thread; UINT64_MAX: no bound */
 	uint64_t window_start_ns;
 	uint64_t window_end_ns; /* exclusive; UINT64_MAX: no end */
-	uint32_t required;	/* 0: may stay silent */
+	uint32_t required;      /* 0: may stay silent */
 	uint32_t reserved;
 };
 
 /*
- * Counts of one rule in one thread; one writer, the thread itself (under notification the supervisor).
- * seen >= eligible >= fired. seen: matched; eligible: gate open and inside the window and legal here;
- * fired: a fault was made.
+ * Counts of one rule in one thread; one writer, the thread itself (under notification the
+ * supervisor). seen >= eligible >= fired. seen: matched; eligible: gate open and inside the window
+ * and legal here; fired: a fault was made.
  */
 struct hq_rule_count {
 	uint64_t seen;
@@ -94,7 +96,7 @@ struct hq_rule_count {
 	uint64_t fired;
 };
 
-/* ---- rule.c: for the controller ---- */
+/* ---- rule.c, rule_print.c, names.c: for the controller ---- */
 
 /* A rule without restriction or action: matches nothing until `calls` is set. */
 void hq_rule_init(struct hq_rule *rule);
@@ -103,9 +105,9 @@ void hq_rule_init(struct hq_rule *rule);
 int hq_rule_set(struct hq_rule *rule, const char *key, const char *value, struct hq_error *error);
 
 /*
- * Checks the rule as a whole: it names a call and exactly one action, the action is legal for each of
- * its calls by the contract table, the words fit the calls. Gives a nameless rule a name from its
- * words ("madvise-EAGAIN").
+ * Checks the rule as a whole: it names a call and exactly one action, the action is legal for each
+ * of its calls by the contract table, the words fit the calls. Gives a nameless rule a name from
+ * its words ("madvise-EAGAIN").
  */
 int hq_rule_finish(struct hq_rule *rule, struct hq_error *error);
 

@@ -6,16 +6,16 @@
  *
  *   1  other architectures and x32 are let through
  *   2  one comparison for each call of interest; no match: let through
- *   3  for each such call its rules: advice, length, kind of mapping; a match puts the answer into the
- *      filter's memory cell and goes on to
+ *   3  for each such call its rules: advice, length, kind of mapping; a match puts the answer
+ *      into the filter's memory cell and goes on to
  *   4  the ranges of code: only a call that comes from one of them gets the answer. The guarded
- *      calls begin with the ranges that are for them alone and fall into those that are for all
+ *      calls begin with the ranges that are for them alone and fall into those for all
  *
  * With `guard_sigsys` some more calls are treated: rt_sigprocmask, rt_sigaction and the waits of
  * guard.h, which could block the signal that the trap needs (the kernel kills a process that traps
- * while SIGSYS is blocked), and clone3, which can reset handlers in a child (CLONE_CLEAR_SIGHAND, used by newer
- * posix_spawn) behind a pointer that a filter cannot read: it is answered ENOSYS, and every C library
- * falls back to clone.
+ * while SIGSYS is blocked), and clone3, which can reset handlers in a child (CLONE_CLEAR_SIGHAND,
+ * used by newer posix_spawn) behind a pointer that a filter cannot read: it is answered ENOSYS, and
+ * every C library falls back to clone.
  *
  * Jumps of classic BPF reach 255 instructions forward. Within one rule they are short; every way
  * out of a rule that could be longer uses the unconditional jump, which has 32 bits.
@@ -34,23 +34,23 @@
 
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
-#define X32_BIT 0x40000000u
+#define X32_BIT      0x40000000u
 #else
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-#define FIELD(name) ((uint32_t)offsetof(struct seccomp_data, name))
-#define LOW(offset) (offset) /* Both architectures are little-endian. */
+#define FIELD(name)  ((uint32_t)offsetof(struct seccomp_data, name))
+#define LOW(offset)  (offset) /* Both architectures are little-endian. */
 #define HIGH(offset) ((offset) + 4)
-#define ARG(i) (FIELD(args) + (uint32_t)(i)*8)
+#define ARG(i)       (FIELD(args) + (uint32_t)(i)*8)
 
-#define NEXT_RULE 0xff /* placeholder in a conditional jump, patched when the rule ends */
+#define NEXT_RULE   0xff /* placeholder in a conditional jump, patched when the rule ends */
 #define ANSWER_CELL 0
 
 /* Jumps to part 4 hold one of these as their distance until it is known. */
-#define TO_RANGES UINT32_MAX
+#define TO_RANGES       UINT32_MAX
 #define TO_GUARD_RANGES (UINT32_MAX - 1)
-#define TO_END (UINT32_MAX - 2)
+#define TO_END          (UINT32_MAX - 2)
 
 struct builder {
 	struct sock_filter *program;
@@ -65,8 +65,7 @@ static void emit(struct builder *b, uint16_t code, uint8_t jt, uint8_t jf, uint3
 		b->overflow = true;
 		return;
 	}
-	b->program[b->length++] =
-		(struct sock_filter){ .code = code, .jt = jt, .jf = jf, .k = k };
+	b->program[b->length++] = (struct sock_filter){ .code = code, .jt = jt, .jf = jf, .k = k };
 }
 
 static void load(struct builder *b, uint32_t offset)
@@ -93,8 +92,8 @@ static void matched(struct builder *b, uint32_t action, uint32_t ranges)
 }
 
 /*
- * No match: on to the end of the program. A jump and not an answer on the spot, since the kernel's check
- * of memory cells takes an answer for an instruction that the next one follows.
+ * No match: on to the end of the program. A jump and not an answer on the spot, since the kernel's
+ * check of memory cells takes an answer for an instruction that the next one follows.
  */
 static void missed(struct builder *b)
 {
@@ -189,8 +188,8 @@ static uint64_t legal_advices(const struct hq_rule *rule)
 }
 
 /*
- * The filter cannot look at mappings or at the break, so a call whose contract has a condition needs a
- * decider.
+ * The filter cannot look at mappings or at the break, so a call whose contract has a condition
+ * needs a decider.
  */
 static bool is_static_call(const struct hq_rule *rule, enum hq_call call)
 {
@@ -321,7 +320,7 @@ static void emit_architecture(struct builder *b)
 #endif
 }
 
-/* The entry of the dispatch table for `number`; its jump is patched by start_of. Returns its place. */
+/* The entry of the dispatch table for `number`, and its place; start_of patches its jump. */
 static size_t emit_entry(struct builder *b, long number)
 {
 	jump_if(b, BPF_JEQ, (uint32_t)number, 0, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seccomp filters for a set of rules. The filter itself tests what it can (architecture, call, advice
- * value, length, anonymous or not, where the call comes from), so that only calls that might match a
- * rule leave the kernel. Pure: rules in, program out; no allocation, used on both sides.
+ * seccomp filters for a set of rules. The filter itself tests what it can (architecture, call,
+ * advice value, length, anonymous or not, where the call comes from), so that only calls that might
+ * match a rule leave the kernel. Pure: rules in, program out; no allocation, used on both sides.
  */
 #ifndef HQ_INJECTORS_SYSCALL_FILTER_H
 #define HQ_INJECTORS_SYSCALL_FILTER_H
@@ -13,8 +13,8 @@
 
 #include "injectors/rule.h"
 
-#define HQ_FILTER_MAX 4096   /* BPF_MAXINSNS */
-#define HQ_FILTER_RANGES 256 /* executable ranges at most */
+#define HQ_FILTER_MAX    4096 /* BPF_MAXINSNS */
+#define HQ_FILTER_RANGES 256  /* executable ranges at most */
 
 /* Calls are looked at only if they come from start <= ip < end. */
 struct hq_filter_range {
@@ -25,7 +25,7 @@ struct hq_filter_range {
 struct hq_filter_spec {
 	const struct hq_rule *rules;
 	size_t rule_count;
-	uint32_t action;		     /* SECCOMP_RET_TRAP, SECCOMP_RET_USER_NOTIF, or 0: see below */
+	uint32_t action; /* SECCOMP_RET_TRAP, SECCOMP_RET_USER_NOTIF, or 0: see below */
 	const struct hq_filter_range *ranges; /* NULL: wherever the call comes from */
 	size_t range_count;
 	int guard_sigsys; /* also divert rt_sigprocmask and rt_sigaction (trap needs it) */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that wait under a signal mask of their own: a signal handler that runs meanwhile inherits that
- * mask. If SIGSYS were in it, the first trap in the handler would kill the process. The filter
+ * Calls that wait under a signal mask of their own: a signal handler that runs meanwhile inherits
+ * that mask. If SIGSYS were in it, the first trap in the handler would kill the process. The filter
  * diverts these calls where they bring a mask, and the trap re-issues them without SIGSYS in it.
  */
 #ifndef HQ_INJECTORS_SYSCALL_GUARD_H
@@ -21,8 +21,8 @@ struct hq_guarded_wait {
 #endif
 
 static const struct hq_guarded_wait hq_guarded_waits[] = {
-	{ SYS_epoll_pwait, 4, 0 }, { SYS_epoll_pwait2, 4, 0 },	{ SYS_ppoll, 3, 0 },
-	{ SYS_pselect6, 5, 1 },	   { SYS_rt_sigsuspend, 0, 0 },
+	{ SYS_epoll_pwait, 4, 0 }, { SYS_epoll_pwait2, 4, 0 },  { SYS_ppoll, 3, 0 },
+	{ SYS_pselect6, 5, 1 },    { SYS_rt_sigsuspend, 0, 0 },
 };
 
 #define HQ_GUARDED_WAITS (sizeof(hq_guarded_waits) / sizeof(hq_guarded_waits[0]))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One call against all rules: what both deciders (trap handler and supervisor) have in common.
- * Implemented in decide.c: no allocation, no lock, no libc. It counts in the thread's slot, whose one
- * writer the caller must be; it knows nothing of how the answer is given.
+ * Implemented in decide.c: no allocation, no lock, no libc. It counts in the thread's slot, whose
+ * one writer the caller must be; it knows nothing of how the answer is given.
  */
 #ifndef HQ_INJECTORS_SYSCALL_JUDGE_H
 #define HQ_INJECTORS_SYSCALL_JUDGE_H
@@ -16,8 +16,8 @@
 /* A call that was diverted, and what its judge may have to know. */
 struct hq_judge_call {
 	enum hq_call call;
-	const uint64_t *args;	/* six */
-	uint64_t now_ns;	/* CLOCK_MONOTONIC; only read where a rule has a window */
+	const uint64_t *args;   /* six */
+	uint64_t now_ns;        /* CLOCK_MONOTONIC; only read where a rule has a window */
 	uint64_t current_break; /* only read for brk; UINT64_MAX: unknown, brk is then never hit */
 	bool (*splits)(uint64_t address, uint64_t length); /* see hq_contract_met */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads /proc about a process that is waiting for its call to be answered, so what is read stays true
- * at least for the thread that waits.
+ * Reads /proc about a process that is waiting for its call to be answered, so what is read stays
+ * true at least for the thread that waits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "injectors/syscall/lookup.h"
 #include "injectors/syscall/split.h"
 
-#define LINE_BYTES 4352
+#define LINE_BYTES      4352
 #define START_BRK_FIELD 47 /* of /proc/PID/stat, counted from 1 */
 
 static FILE *open_proc(pid_t pid, const char *name)
@@ -40,7 +40,7 @@ pid_t hq_lookup_process_of(pid_t thread)
 	return process;
 }
 
-/* The command name stands in parentheses and may hold anything, so fields count from the last one. */
+/* The command name in parentheses may hold anything, so fields count from the last one. */
 static uint64_t stat_field(pid_t process, int wanted)
 {
 	FILE *stream = open_proc(process, "stat");

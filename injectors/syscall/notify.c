@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supervisor: one thread that receives diverted calls of the target, judges them by the registers
- * alone, and answers or lets them go on (SECCOMP_USER_NOTIF_FLAG_CONTINUE).
+ * The supervisor: one thread that receives diverted calls of the target, judges them by the
+ * registers alone, and answers or lets them go on (SECCOMP_USER_NOTIF_FLAG_CONTINUE).
  *
  * The one law here: a call that was received is always answered. Closing the listener makes every
  * diverted call of a living target fail with ENOSYS, a fault that nobody asked for. So the order at
  * the end of a run is: shut the gate, reap the target, hq_notify_stop. Until the target is gone the
- * supervisor lets calls through; if it is still there STOP_GRACE_NS after the stop, it is abandoned.
+ * supervisor lets calls through; if it is still there STOP_GRACE_NS after the stop, it is
+ * abandoned.
  *
  * Threads are told apart by their ids in order of arrival (first_come); a thread id that the kernel
  * gives out again within one run continues the counts of its former owner.
  *
  * WAIT_KILLABLE_RECV keeps a signal from restarting a call that was already received, which would
- * count it twice. The supervisor is not pinned and does not ask for a synchronous wake-up: both were
- * measured to make a call up to ten times slower.
+ * count it twice. The supervisor is not pinned and does not ask for a synchronous wake-up: both
+ * were measured to make a call up to ten times slower.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -39,10 +40,10 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
 
-#define S 1000000000ull
+#define S                 1000000000ull
 #define START_DEADLINE_MS 5000
-#define STOP_GRACE_NS (2 * S)
-#define PROCESSES 64
+#define STOP_GRACE_NS     (2 * S)
+#define PROCESSES         64
 
 /* A call that waits for its time. Each thread has at most one. */
 struct later {
@@ -412,10 +413,11 @@ static int check_rules(const struct hq_plane *plane, struct hq_error *error)
 {
 	for (uint32_t i = 0; i < plane->rule_count; i++)
 		if (plane->rules[i].action == HQ_ACTION_SHRINK)
-			return hq_error_set(error,
-					    "rule %s shrinks a call, which needs the trap: a "
-					    "supervisor can only answer a call or let it go on as it is",
-					    plane->rules[i].name);
+			return hq_error_set(
+				error,
+				"rule %s shrinks a call, which needs the trap: a "
+				"supervisor can only answer a call or let it go on as it is",
+				plane->rules[i].name);
 	return 0;
 }
 

@@ -21,7 +21,8 @@ struct hq_notify;
 /* 0 if seccomp user notification (with WAIT_KILLABLE_RECV where the kernel has it) works here. */
 int hq_notify_probe(struct hq_error *reason);
 
-/* In the child, before exec: sets no_new_privs, installs the filter, sends the listener. 0 or -errno. */
+/* In the child, before exec: sets no_new_privs, installs the filter, sends the listener. 0 or
+ * -errno. */
 int hq_notify_install(const struct hq_plane *plane, int socket);
 
 /*

@@ -2,8 +2,9 @@
 /*
  * The shared state of the kernel plane: rules, gate, and what each thread of the target met.
  *
- * It is part of the memory that controller and target share, holds no pointer and no lock, and every
- * word has one writer:
+ * It is part of the memory that controller and target share, holds no pointer and no lock, and
+ * every word has one writer:
+ *
  *   controller   seed, rules, rule_count, gate, gate_open_ns, and the tails of the rings
  *   decider      everything in a thread's slot: under the trap that thread itself (in its signal
  *                handler), under notification the supervisor
@@ -19,16 +20,16 @@
 #include "injectors/rule.h"
 
 #define HQ_PLANE_THREADS 256
-#define HQ_PLANE_FAULTS 512
+#define HQ_PLANE_FAULTS  512
 
 /* One fault that was made. */
 struct hq_fault {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	uint64_t n;	  /* the n-th matching call of the thread */
+	uint64_t n;       /* the n-th matching call of the thread */
 	uint64_t args[3]; /* the first three raw arguments */
-	int64_t result;	  /* what the caller was told */
-	uint32_t rule;	  /* index into the rules */
-	uint32_t call;	  /* enum hq_call */
+	int64_t result;   /* what the caller was told */
+	uint32_t rule;    /* index into the rules */
+	uint32_t call;    /* enum hq_call */
 };
 
 struct hq_plane_count {
@@ -40,9 +41,9 @@ struct hq_plane_count {
 struct hq_plane_thread {
 	_Atomic uint64_t key; /* 0 until the slot is whole; see hq_thread_key */
 	_Atomic uint32_t tid;
-	_Atomic uint32_t process;      /* tgid */
-	_Atomic uint32_t children;     /* threads and processes started so far by this thread */
-	_Atomic uint32_t first_come;   /* 1: identity by order of arrival, not by parentage */
+	_Atomic uint32_t process;    /* tgid */
+	_Atomic uint32_t children;   /* threads and processes started so far by this thread */
+	_Atomic uint32_t first_come; /* 1: identity by order of arrival, not by parentage */
 	_Atomic uint32_t exited;
 	uint32_t reserved;
 	struct hq_plane_count counts[HQ_RULES_MAX];
@@ -53,12 +54,12 @@ struct hq_plane_thread {
 struct hq_plane {
 	uint64_t seed;
 	uint32_t rule_count;
-	_Atomic uint32_t gate;		/* 1: faults may be made */
-	_Atomic uint64_t gate_open_ns;	/* CLOCK_MONOTONIC, written before the gate opens */
+	_Atomic uint32_t gate;         /* 1: faults may be made */
+	_Atomic uint64_t gate_open_ns; /* CLOCK_MONOTONIC, written before the gate opens */
 	struct hq_rule rules[HQ_RULES_MAX];
-	_Atomic uint32_t claimed;	/* slots handed out; may exceed HQ_PLANE_THREADS */
-	_Atomic uint32_t armed;		/* target: 1 once the filter is installed */
-	int32_t arm_error;		/* target: -errno if it could not be installed */
+	_Atomic uint32_t claimed; /* slots handed out; may exceed HQ_PLANE_THREADS */
+	_Atomic uint32_t armed;   /* target: 1 once the filter is installed */
+	int32_t arm_error;        /* target: -errno if it could not be installed */
 	uint32_t reserved;
 	struct hq_plane_thread threads[HQ_PLANE_THREADS];
 };

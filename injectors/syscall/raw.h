@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls without the C library: no errno, no cancellation point, nothing that an allocator or a
- * sanitizer could have replaced. The result is what the kernel says: -errno on failure.
+ * System calls without the C library: no errno, no cancellation point, nothing that an allocator or
+ * a sanitizer could have replaced. The result is what the kernel says: -errno on failure.
  */
 #ifndef HQ_INJECTORS_SYSCALL_RAW_H
 #define HQ_INJECTORS_SYSCALL_RAW_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks for the mapping around a range: by the PROCMAP_QUERY ioctl where the kernel has it (6.11), else
- * by reading the list of mappings as text. Linked into the target, where it runs in a signal
+ * Looks for the mapping around a range: by the PROCMAP_QUERY ioctl where the kernel has it (6.11),
+ * else by reading the list of mappings as text. Linked into the target, where it runs in a signal
  * handler on whatever stack the thread has: no allocation, no libc, a small buffer.
  */
 #include <linux/ioctl.h>
@@ -10,7 +10,7 @@
 #include "injectors/syscall/raw.h"
 #include "injectors/syscall/split.h"
 
-/* The kernel's interface, here because older headers lack it: struct procmap_query of linux/fs.h. */
+/* struct procmap_query of linux/fs.h, which older headers lack. */
 struct query {
 	uint64_t size;
 	uint64_t flags;
@@ -29,7 +29,7 @@ struct query {
 	uint64_t build_id;
 };
 
-#define QUERY _IOWR('f', 17, struct query)
+#define QUERY      _IOWR('f', 17, struct query)
 #define TEXT_BYTES 512
 
 /* Reads "start-end rest of line" one character after the other. */

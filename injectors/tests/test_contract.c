@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contract table against the real kernel: each row that does not say it cannot be produced here is
- * produced, by limits, a full map count, locked pages or a seccomp filter, in a child of its own. The
- * pure part (find, met, result) is tested without it.
+ * The contract table against the real kernel: each row that does not say it cannot be produced here
+ * is produced, by limits, a full map count, locked pages or a seccomp filter, in a child of its
+ * own. The pure part (find, met, result) is tested without it.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -21,11 +21,11 @@
 #include "injectors/syscall/filter.h"
 #include "injectors/syscall/split.h"
 
-#define PAGE ((size_t)sysconf(_SC_PAGESIZE))
-#define LARGE (64ul << 20)
-#define NOT_HERE "not producible here"
+#define PAGE          ((size_t)sysconf(_SC_PAGESIZE))
+#define LARGE         (64ul << 20)
+#define NOT_HERE      "not producible here"
 #define CHILD_SECONDS 60
-#define CANNOT 200 /* this machine lacks what the producer needs */
+#define CANNOT        200 /* this machine lacks what the producer needs */
 
 /* ---- producers: each runs in a child and returns the errno that the kernel showed ---- */
 
@@ -284,7 +284,8 @@ Test(contract, rows_without_a_producer_say_so)
 
 	for (size_t i = 0; i < hq_contract_count; i++) {
 		const struct hq_contract_row *row = &hq_contract[i];
-		/* A delay needs no proof: every call takes the time that the lock it needs is held. */
+		/* A delay needs no proof: every call takes the time that the lock it needs is held.
+		 */
 		const bool is_proved = row->action == HQ_ACTION_DELAY || producer_of(row) != NULL;
 
 		cr_expect_neq(is_proved, says_not_here(row), "row %zu: %s %s", i,
@@ -401,11 +402,11 @@ Test(condition, of_mremap_and_brk_is_growth)
 
 Test(result, of_a_failing_brk_is_the_break_and_of_others_the_errno)
 {
-	cr_assert_eq(hq_contract_result(
-			     hq_contract_find(HQ_CALL_BRK, HQ_ACTION_FAIL, ENOMEM, -1), 12345),
+	cr_assert_eq(hq_contract_result(hq_contract_find(HQ_CALL_BRK, HQ_ACTION_FAIL, ENOMEM, -1),
+					12345),
 		     12345);
-	cr_assert_eq(hq_contract_result(
-			     hq_contract_find(HQ_CALL_MMAP, HQ_ACTION_FAIL, ENOMEM, -1), 12345),
+	cr_assert_eq(hq_contract_result(hq_contract_find(HQ_CALL_MMAP, HQ_ACTION_FAIL, ENOMEM, -1),
+					12345),
 		     -ENOMEM);
 }
 
@@ -415,8 +416,7 @@ static bool inside(int fd, const char *start, size_t length)
 {
 	/* The text is read from its beginning where the kernel has no query. */
 	lseek(fd, 0, SEEK_SET);
-	return hq_split_inside(fd, (uint64_t)(uintptr_t)start,
-			       (uint64_t)(uintptr_t)start + length);
+	return hq_split_inside(fd, (uint64_t)(uintptr_t)start, (uint64_t)(uintptr_t)start + length);
 }
 
 static void expect_split_answers(int fd, const char *three)

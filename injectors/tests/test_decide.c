@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Matching and deciding: which calls a rule means, and that a schedule depends on seed, rule, thread
- * and count alone.
+ * Matching and deciding: which calls a rule means, and that a schedule depends on seed, rule,
+ * thread and count alone.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -123,7 +123,7 @@ Test(firing, with_the_same_seed_gives_the_same_schedule)
 	cr_assert_eq(memcmp(first, second, sizeof(first)), 0);
 }
 
-/* Two independent schedules of share 0.3 agree in 0.58 of all calls; 20000 calls make that sharp. */
+/* Two independent schedules of share 0.3 agree in 0.58 of all calls. */
 static void expect_independent(const bool *a, const bool *b, const char *what)
 {
 	uint32_t equal = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The compiled filters, run in a small interpreter of classic BPF: each branch, the length of the way
- * out for calls that nobody asked about, and agreement with the matcher on random calls.
+ * The compiled filters, run in a small interpreter of classic BPF: each branch, the length of the
+ * way out for calls that nobody asked about, and agreement with the matcher on random calls.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -89,7 +89,7 @@ static struct hq_rule parsed(const char *text)
 	return rule;
 }
 
-/* The kernel checks more than an interpreter can notice: jumps, and cells that were never written. */
+/* The kernel checks more than an interpreter notices: jumps, and cells never written. */
 static bool kernel_accepts(struct sock_filter *program, size_t length)
 {
 	const struct sock_fprog fprog = { .len = (unsigned short)length, .filter = program };
@@ -114,19 +114,18 @@ static void build(const struct hq_filter_spec *spec)
 static void build_rule(const char *text)
 {
 	const struct hq_rule rule = parsed(text);
-	const struct hq_filter_spec spec = {
-		.rules = &rule, .rule_count = 1, .action = SECCOMP_RET_TRAP
-	};
+	const struct hq_filter_spec spec = { .rules = &rule,
+					     .rule_count = 1,
+					     .action = SECCOMP_RET_TRAP };
 
 	build(&spec);
 }
 
 static struct seccomp_data call_at(long number, uint64_t ip, uint64_t a, uint64_t b, uint64_t c)
 {
-	return (struct seccomp_data){ .nr = (int)number,
-				      .arch = NATIVE,
-				      .instruction_pointer = ip,
-				      .args = { a, b, c } };
+	return (struct seccomp_data){
+		.nr = (int)number, .arch = NATIVE, .instruction_pointer = ip, .args = { a, b, c }
+	};
 }
 
 static uint32_t answer_to(const struct seccomp_data *data)
@@ -276,7 +275,8 @@ Test(filter, handles_a_range_across_4_gib)
 
 Test(filter, merges_neighbouring_ranges)
 {
-	struct hq_filter_range ranges[3] = { { 0x1000, 0x2000 }, { 0x2000, 0x3000 },
+	struct hq_filter_range ranges[3] = { { 0x1000, 0x2000 },
+					     { 0x2000, 0x3000 },
 					     { 0x3000, 0x4000 } };
 	const struct hq_rule rule = parsed("madvise:error=EAGAIN");
 	struct hq_filter_spec spec = { .rules = &rule,
@@ -413,10 +413,13 @@ Test(static_filter, spares_advice_for_which_the_fault_is_not_legal)
 Test(static_filter, refuses_rules_that_need_a_decider)
 {
 	static const char *const texts[] = {
-		"madvise:delay=1ms", "madvise:advice=FREE:shrink=50%", "madvise:lie:when=3",
-		"madvise:lie:probability=0.5", "madvise:lie:times=1", "madvise:lie:window=0s..1s",
-		"brk:error=ENOMEM", "munmap:error=ENOMEM", "mprotect:error=ENOMEM",
-		"mremap:error=ENOMEM", "mmap,munmap:error=ENOMEM" };
+		"madvise:delay=1ms",       "madvise:advice=FREE:shrink=50%",
+		"madvise:lie:when=3",      "madvise:lie:probability=0.5",
+		"madvise:lie:times=1",     "madvise:lie:window=0s..1s",
+		"brk:error=ENOMEM",        "munmap:error=ENOMEM",
+		"mprotect:error=ENOMEM",   "mremap:error=ENOMEM",
+		"mmap,munmap:error=ENOMEM"
+	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		const struct hq_rule rule = parsed(texts[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supervisor: a child installs the filter, hands the listener over and makes calls; what it saw it
- * tells by its exit status.
+ * The supervisor: a child installs the filter, hands the listener over and makes calls; what it saw
+ * it tells by its exit status.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "injectors/syscall/notify.h"
 #include "injectors/tests/child.h"
 
-#define PAGE 4096u
+#define PAGE   4096u
 #define REFUSE "madvise:advice=DONTNEED:error=EAGAIN"
 
 struct setting {
@@ -135,8 +135,8 @@ static int run_static_program(void)
 
 static int kept_after_lie(void)
 {
-	volatile char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *page =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	page[0] = 7;
 	return madvise((void *)page, PAGE, MADV_DONTNEED) ? 98 : page[0];
@@ -273,8 +273,8 @@ Test(notify, fails_munmap_only_where_it_splits)
 
 Test(notify, delays_one_thread_without_delaying_the_others)
 {
-	struct setting setting = prepare("madvise:advice=DONTNEED:delay=300ms:times=1",
-					 delay_four_threads);
+	struct setting setting =
+		prepare("madvise:advice=DONTNEED:delay=300ms:times=1", delay_four_threads);
 
 	cr_assert_eq(supervise(&setting, NULL), 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring between two processes: nothing is lost but what was counted as dropped, records are whole,
- * and what was published can be read after the writer was killed.
+ * The ring between two processes: nothing is lost but what was counted as dropped, records are
+ * whole, and what was published can be read after the writer was killed.
  */
 #include <criterion/criterion.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 #include "injectors/ring.h"
 #include "injectors/tests/child.h"
 
-#define ROOM 64u
+#define ROOM    64u
 #define RECORDS 200000ull
 
 struct record {
@@ -140,7 +140,8 @@ Test(ring, between_two_processes_loses_only_what_it_counts, .timeout = 90)
 	uint64_t taken = 0, last = 0;
 
 	child_start(&child, write_all, shared);
-	while (hq_load_acquire(&shared->offered) < RECORDS || hq_ring_peek(&shared->ring, ROOM) >= 0) {
+	while (hq_load_acquire(&shared->offered) < RECORDS ||
+	       hq_ring_peek(&shared->ring, ROOM) >= 0) {
 		if (!take(shared, &record)) {
 			sched_yield();
 			continue;

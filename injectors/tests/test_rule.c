@@ -113,10 +113,11 @@ Test(rule, when_speaks_the_forms_of_strace)
 
 Test(rule, when_in_a_wrong_spelling_is_refused)
 {
-	static const char *const spellings[] = { "0",    "x",     "-1",   "3-",	  "3++",  "3+0",
-						 "3+x",  "3..",   "..3",  "3..x", "3...9", "3..9+",
-						 "3..9+0", "3 ",  "3+2+1", "1e3", "3..0",
-						 "99999999999999999999" };
+	static const char *const spellings[] = {
+		"0",      "x",   "-1",    "3-",   "3++",   "3+0",
+		"3+x",    "3..", "..3",   "3..x", "3...9", "3..9+",
+		"3..9+0", "3 ",  "3+2+1", "1e3",  "3..0",  "99999999999999999999"
+	};
 
 	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
 		char text[64];
@@ -157,8 +158,7 @@ Test(rule, with_an_unknown_name_is_refused_with_a_suggestion)
 	refuses("madvice:error=EAGAIN", "unknown call 'madvice'; did you mean 'madvise'?");
 	refuses("madvise:eror=EAGAIN", "unknown word 'eror'; did you mean 'error'?");
 	refuses("madvise:error=EAGIAN", "unknown errno 'EAGIAN'; did you mean 'EAGAIN'?");
-	refuses("madvise:advice=DONTNED:lie",
-		"unknown advice 'DONTNED'; did you mean 'DONTNEED'?");
+	refuses("madvise:advice=DONTNED:lie", "unknown advice 'DONTNED'; did you mean 'DONTNEED'?");
 	refuses("mmap:kind=anonymus:error=ENOMEM", "did you mean 'anonymous'?");
 	refuses("open:error=ENOENT", "unknown call 'open'");
 }
@@ -200,9 +200,11 @@ Test(rule, with_a_bad_unit_is_refused)
 {
 	struct hq_rule rule;
 	struct hq_error error;
-	static const char *const texts[] = { "mmap:error=ENOMEM:length=64", "madvise:delay=20",
-					     "mmap:error=ENOMEM:length=1MB", "madvise:lie:window=0..3",
-					     "madvise:lie:probability=25", "madvise:lie:times=x" };
+	static const char *const texts[] = {
+		"mmap:error=ENOMEM:length=64",  "madvise:delay=20",
+		"mmap:error=ENOMEM:length=1MB", "madvise:lie:window=0..3",
+		"madvise:lie:probability=25",   "madvise:lie:times=x"
+	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		cr_expect_eq(hq_rule_parse(texts[i], &rule, &error), -EINVAL, "%s", texts[i]);

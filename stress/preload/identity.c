@@ -47,8 +47,8 @@ static uint64_t key_of(const struct hq_plane_thread *slot)
 }
 
 /*
- * The index of a new child of `slot`. Atomic although the thread itself is the usual writer: a child
- * that was forked or spawned behind our back counts itself.
+ * The index of a new child of `slot`. Atomic although the thread itself is the usual writer: a
+ * child that was forked or spawned behind our back counts itself.
  */
 static uint64_t take_child(struct hq_plane_thread *slot)
 {
@@ -138,7 +138,7 @@ static bool is_forked_child(void)
 	return (uint32_t)hq_raw1(SYS_getpid, 0) != hq_preload.process;
 }
 
-/* The first call of a process that was forked: it needs a slot of its own, its parent's is in use. */
+/* The first call of a forked process: it needs a slot of its own, its parent's is in use. */
 static void start_forked_child(void)
 {
 	struct hq_plane_thread *parent = hq_preload_self.slot;

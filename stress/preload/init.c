@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The constructor. The library is linked initfirst, so this runs before any other code of the program
- * and even before the C library has set `environ`; the environment comes as the third argument.
+ * The constructor. The library is linked initfirst, so this runs before any other code of the
+ * program and even before the C library has set `environ`; the environment comes as the third
+ * argument.
  *
  * Without a sound wire (none named, gone, truncated, of another version) the library does nothing
  * at all and says nothing: it may sit in the preload list of a program that is not under test.
@@ -108,7 +109,7 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-/* A program does not wait for the controller, but gives it the time to open the gate before main. */
+/* A program does not wait for ever, but gives the controller time to open the gate before main. */
 static void await_go(void)
 {
 	const uint64_t deadline_ns = clock_ns() + GO_WAIT_NS;

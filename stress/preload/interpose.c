@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that the library puts before the C library's, to learn who is whose child. They must
- * not allocate: what a new thread is to run waits in an array that is indexed like the plane's slots.
+ * The functions that the library puts before the C library's, to learn who is whose child. They
+ * must not allocate: what a new thread is to run waits in an array that is indexed like the plane's
+ * slots.
  */
 #include <dlfcn.h>
 #include <unistd.h>

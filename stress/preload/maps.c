@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads /proc/self/maps with plain system calls and a buffer on the stack. Only the constructor uses it.
+ * Reads /proc/self/maps with plain system calls and a buffer on the stack. Only the constructor
+ * uses it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,8 +51,9 @@ static uint64_t take_number(const char **text, uint64_t base)
 
 	for (;; (*text)++) {
 		const char c = **text;
-		const int digit = c >= '0' && c <= '9' ? c - '0' :
-				  c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+		const int digit = c >= '0' && c <= '9'   ? c - '0'
+				  : c >= 'a' && c <= 'f' ? c - 'a' + 10
+							 : 99;
 
 		if ((uint64_t)digit >= base)
 			return number;

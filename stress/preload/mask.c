@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keeps SIGSYS deliverable. The kernel kills a process that traps while SIGSYS is blocked or has no
- * handler, and the C library blocks every signal when it starts and ends threads and when it spawns. So
- * all calls that could do it are trapped too and done here without SIGSYS. The program is told that
- * it succeeded: its own handler is remembered and called for a SIGSYS that is not ours.
+ * handler, and the C library blocks every signal when it starts and ends threads and when it
+ * spawns. So all calls that could do it are trapped too and done here without SIGSYS. The program
+ * is told that it succeeded: its own handler is remembered and called for a SIGSYS that is not
+ * ours.
  *
  * A bad pointer crashes here where the kernel would say EFAULT.
  */

@@ -3,14 +3,14 @@
  * The preloaded library: what its files share.
  *
  * It lives in a process that may be broken, out of memory or about to be killed. It never
- * allocates, prints or locks, and in the signal handler it calls nothing of the C library. All state of
- * the process is in one struct and all state of a thread in another, both in state.c.
+ * allocates, prints or locks, and in the signal handler it calls nothing of the C library. All
+ * state of the process is in one struct and all state of a thread in another, both in state.c.
  *
  *   init.c       constructor: finds the wire, identifies the process, arms, reports
  *   maps.c       reads the list of mappings
  *   ranges.c     which code is listened to
  *   trap.c       installs the filter; the SIGSYS handler
- *   mask.c       keeps SIGSYS deliverable: emulates rt_sigprocmask and rt_sigaction
+ *   mask.c       keeps SIGSYS deliverable, whatever the program does with signals
  *   identity.c   which slot of the plane a thread owns
  *   interpose.c  the exported functions: pthread_create and fork
  *   provider.c   whose malloc it is
@@ -39,14 +39,14 @@ struct hq_kernel_sigaction {
 #define HQ_SIGSYS_BIT (1ull << (SIGSYS - 1))
 
 struct hq_preload {
-	struct hq_wire *wire;	/* NULL: no wire, do nothing at all */
+	struct hq_wire *wire;   /* NULL: no wire, do nothing at all */
 	struct hq_plane *plane; /* NULL as long as the wire is */
 	uint64_t page_bytes;
-	uint64_t loader_base;	/* load address of the dynamic loader, 0: unknown */
+	uint64_t loader_base;   /* load address of the dynamic loader, 0: unknown */
 	uint64_t program_entry; /* an address in the main program's text */
 	bool needs_clock;
-	uint32_t process;	  /* process id, renewed after a fork */
-	_Atomic uint64_t *alive;  /* page that is wiped in a forked child; NULL: kernel cannot */
+	uint32_t process;        /* process id, renewed after a fork */
+	_Atomic uint64_t *alive; /* page that is wiped in a forked child; NULL: kernel cannot */
 	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	pid_t (*fork)(void);
 	struct hq_kernel_sigaction program_sigsys; /* what the program believes to have set */
@@ -59,8 +59,8 @@ struct hq_preload {
 
 struct hq_preload_self {
 	struct hq_plane_thread *slot;
-	bool has_none;		 /* all slots were taken: calls pass through uncounted */
-	uint64_t forked_child;	 /* child index of the fork under way, plus 1; 0: none */
+	bool has_none;         /* all slots were taken: calls pass through uncounted */
+	uint64_t forked_child; /* child index of the fork under way, plus 1; 0: none */
 };
 
 extern struct hq_preload hq_preload;
@@ -85,7 +85,7 @@ void hq_identity_fork_ended(void);
 struct hq_map {
 	uint64_t start, end;
 	bool executable;
-	uint64_t inode;	  /* 0: no file */
+	uint64_t inode;   /* 0: no file */
 	const char *path; /* "" if none; valid during the callback */
 };
 
@@ -95,7 +95,7 @@ int hq_maps_visit(bool (*visit)(const struct hq_map *map, void *context), void *
 /* ---- ranges.c ---- */
 
 struct hq_ranges {
-	struct hq_filter_range all[HQ_FILTER_RANGES];	/* listened to */
+	struct hq_filter_range all[HQ_FILTER_RANGES];   /* listened to */
 	struct hq_filter_range guard[HQ_FILTER_RANGES]; /* only kept from blocking SIGSYS */
 	size_t all_count, guard_count;
 };

@@ -54,9 +54,9 @@ static void report_version(char *text, size_t size, void *provider)
 	if ((function = dlsym(RTLD_DEFAULT, "mi_version")) != NULL)
 		print_mimalloc(((int (*)(void))function)(), text);
 	else if ((function = dlsym(RTLD_DEFAULT, "tc_version")) != NULL)
-		copy_text(text, size,
-			  ((const char *(*)(int *, int *, const char **))function)(NULL, NULL,
-										    NULL));
+		copy_text(
+			text, size,
+			((const char *(*)(int *, int *, const char **))function)(NULL, NULL, NULL));
 	else if ((function = dlsym(RTLD_DEFAULT, "gnu_get_libc_version")) != NULL)
 		copy_text(text, size, ((const char *(*)(void))function)());
 	/* Whoever answered must be the one who serves malloc. */

@@ -66,7 +66,7 @@ static bool is_loader(const struct search *search, const struct hq_map *map)
 static bool is_sanitizer(const struct hq_map *map)
 {
 	static const char *const names[] = { "libasan.", "libclang_rt.", "libhwasan.", "liblsan.",
-					     "libmsan.", "libtsan.",	 "libubsan.",  NULL };
+					     "libmsan.", "libtsan.",     "libubsan.",  NULL };
 
 	return is_one_of(map->path, names);
 }

@@ -35,7 +35,7 @@ static inline void hq_registers_set_result(ucontext_t *context, int64_t result)
 #endif
 }
 
-/* The mask that the kernel puts back when the handler returns: its first 64 bits are the kernel's. */
+/* The mask that the kernel puts back when the handler returns: 64 bits of libc's larger type. */
 static inline uint64_t *hq_registers_mask(ucontext_t *context)
 {
 	return (uint64_t *)(void *)&context->uc_sigmask;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trap: a seccomp filter turns calls that a rule may name into SIGSYS, and the handler, in the thread
- * itself, decides, and answers or re-issues the call.
+ * The trap: a seccomp filter turns calls that a rule may name into SIGSYS, and the handler, in the
+ * thread itself, decides, and answers or re-issues the call.
  *
  * The handler calls nothing of the C library and never touches errno. It re-issues calls from this
  * library's own text, which the filter does not listen to. While it runs every signal but SIGSYS is
@@ -22,7 +22,7 @@
 #include "stress/preload/registers.h"
 
 #define SA_RESTORER_FLAG 0x04000000ul
-#define SECCOMP_CODE 1 /* si_code SYS_SECCOMP */
+#define SECCOMP_CODE     1 /* si_code SYS_SECCOMP */
 
 #if defined(__x86_64__)
 /* Byte for byte what unwinders look for to recognise a signal frame. */
@@ -50,8 +50,8 @@ static uint64_t now_ns(void)
 static bool splits(uint64_t address, uint64_t length)
 {
 	const uint64_t page = hq_preload.page_bytes;
-	const long fd = hq_raw4(SYS_openat, AT_FDCWD, (long)"/proc/self/maps",
-				O_RDONLY | O_CLOEXEC, 0);
+	const long fd =
+		hq_raw4(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
 	bool result;
 
 	if (fd < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The preloaded library in small programs (targets/calls.c), one situation each: whether an injected
- * failure arrives in main, threads, forks, spawned programs and signal handlers, and what is counted.
- * The program's exit status is the number of failures that it saw itself.
+ * The preloaded library in small programs (targets/calls.c), one situation each: whether an
+ * injected failure arrives in main, threads, forks, spawned programs and signal handlers, and what
+ * is counted. The program's exit status is the number of failures that it saw itself.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -24,12 +24,12 @@
 #include "stress/wire/wire.h"
 
 #define PATIENCE_S 60
-#define REFUSE "madvise:advice=DONTNEED:error=EAGAIN"
+#define REFUSE     "madvise:advice=DONTNEED:error=EAGAIN"
 
 struct run {
 	struct hq_wire *wire;
 	int fd;
-	char calls[PATH_MAX];	/* the target program */
+	char calls[PATH_MAX];   /* the target program */
 	char preload[PATH_MAX]; /* the library */
 };
 
@@ -291,7 +291,8 @@ Test(trap, makes_brk_report_the_old_break)
 	struct run run = prepare("brk:error=ENOMEM");
 
 	cr_assert_eq(run_it(&run, "brk"), 1);
-	cr_assert_gt(total(&run, 0).seen, total(&run, 0).fired, "asking for the break is no growth");
+	cr_assert_gt(total(&run, 0).seen, total(&run, 0).fired,
+		     "asking for the break is no growth");
 }
 
 Test(trap, that_lies_leaves_every_page)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small program that makes madvise calls (and a few others) in one situation named by its first
- * argument, and exits with the number of calls that failed, so that a test knows from outside what the
- * program saw. Statuses from 100 on are failures of the program itself.
+ * argument, and exits with the number of calls that failed, so that a test knows from outside what
+ * the program saw. Statuses from 100 on are failures of the program itself.
  */
 #include <errno.h>
 #include <poll.h>
@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #define BROKEN 100
-#define PAGE 4096u
-#define PAGES 8u
+#define PAGE   4096u
+#define PAGES  8u
 
 extern char **environ;
 
@@ -396,8 +396,8 @@ static int run_errno(void)
 static int run_keep(void)
 {
 	const size_t length = (size_t)PAGES * PAGE;
-	volatile char *pages = mmap(NULL, length, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *pages =
+		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int kept = 0;
 
 	for (size_t i = 0; i < PAGES; i++)
@@ -457,15 +457,15 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } situations[] = {
-	{ "altstack", run_altstack }, { "blocked", run_blocked },   { "brk", run_brk },
-	{ "cancel", run_cancel },     { "errno", run_errno },	    { "exec", run_exec },
-	{ "fillset", run_fillset },   { "forever", run_forever },   { "fork", run_fork },
-	{ "handler", run_handler },   { "inline", run_inline },	    { "keep", run_keep },
-	{ "main", run_main },	      { "many", run_many },	    { "calls", run_many_calls },
-	{ "rawfork", run_raw_fork },  { "sigsys", run_sigsys },	    { "slow", run_slow },
-	{ "some", run_some },	      { "spawn", run_spawn },	    { "storm", run_storm },
-	{ "suspend", run_suspend },   { "system", run_system },     { "thread", run_thread },	    { "threads", run_threads },
-	{ "unmap", run_unmap },	      { "vfork", run_vfork },
+	{ "altstack", run_altstack }, { "blocked", run_blocked }, { "brk", run_brk },
+	{ "cancel", run_cancel },     { "errno", run_errno },     { "exec", run_exec },
+	{ "fillset", run_fillset },   { "forever", run_forever }, { "fork", run_fork },
+	{ "handler", run_handler },   { "inline", run_inline },   { "keep", run_keep },
+	{ "main", run_main },         { "many", run_many },       { "calls", run_many_calls },
+	{ "rawfork", run_raw_fork },  { "sigsys", run_sigsys },   { "slow", run_slow },
+	{ "some", run_some },         { "spawn", run_spawn },     { "storm", run_storm },
+	{ "suspend", run_suspend },   { "system", run_system },   { "thread", run_thread },
+	{ "threads", run_threads },   { "unmap", run_unmap },     { "vfork", run_vfork },
 };
 
 int main(int argc, char **argv)
