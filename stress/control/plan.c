@@ -46,6 +46,7 @@ static void set_allocator(const struct hq_allocator *allocator, struct hq_plan *
 	/* The host has the C library's malloc anyway. */
 	if (!plan->is_host || strcmp(allocator->family, "glibc") != 0)
 		snprintf(plan->library, sizeof(plan->library), "%s", allocator->library);
+	snprintf(plan->version, sizeof(plan->version), "%s", allocator->version);
 	snprintf(plan->family, sizeof(plan->family), "%s", allocator->family);
 	snprintf(plan->skip_reason, sizeof(plan->skip_reason), "%s", allocator->missing);
 }

@@ -39,6 +39,7 @@ struct hq_plan {
 	/* Target. */
 	bool is_host;
 	char allocator[64]; /* as asked for: a name, or a path */
+	char version[64];   /* as the allocator said when it was located; "" if it does not say */
 	char library[256];  /* file to preload; "" for glibc's own */
 	char family[32];    /* name of the allocator that the library is, also for a path; "" if
 			       unknown */

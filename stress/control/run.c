@@ -50,7 +50,8 @@ static int check_provider(const struct hq_run_state *run, struct hq_error *error
 static void take_facts(const struct hq_run_state *run, struct hq_run_facts *facts)
 {
 	const char *name = run->spec->plan->allocator;
-	const char *version = run->wire->status.version;
+	const char *said = run->wire->status.version;
+	const char *version = said[0] ? said : run->spec->plan->version;
 	const size_t length = strlen(name);
 
 	while (length && !strncmp(version, name, length) && version[length] == ' ')
