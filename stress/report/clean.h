@@ -15,8 +15,8 @@ enum hq_clean {
 	HQ_CLEAN_UTF8,  /* control characters stay: for a writer that escapes them itself */
 };
 
-/* Room for any text of a result (the longest is the evidence), each byte as \xNN. */
-#define HQ_CLEAN_SIZE 2576
+/* Room for any text of a result (the longest is the repro line), each byte as \xNN. */
+#define HQ_CLEAN_SIZE (4 * 1200 + 1)
 
 /*
  * Writes valid UTF-8: bytes that are none, and control characters unless they may stay, become \xNN

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "stress/report/clean.h"
+#include "stress/report/report.h"
 
 static void assert_clean(const char *text, enum hq_clean how, const char *expected)
 {
@@ -66,4 +67,14 @@ Test(clean, what_does_not_fit_is_cut_between_two_characters)
 	cr_assert_str_eq(hq_clean("abcdefgh", HQ_CLEAN_LINE, out, sizeof(out)), "abcde");
 	cr_assert_str_eq(hq_clean("abcd\xc3\xbc", HQ_CLEAN_LINE, out, sizeof(out)), "abcd");
 	cr_assert_str_eq(hq_clean("abc\xff", HQ_CLEAN_LINE, out, sizeof(out)), "abc");
+}
+
+Test(clean, there_is_room_for_the_longest_text_of_a_result)
+{
+	const struct hq_result *result = NULL;
+
+	cr_assert_geq(HQ_CLEAN_SIZE, 4 * (sizeof(result->repro) - 1) + 1);
+	cr_assert_geq(HQ_CLEAN_SIZE, 4 * (sizeof(result->reason) - 1) + 1);
+	cr_assert_geq(HQ_CLEAN_SIZE, 4 * (sizeof(result->findings.list[0].evidence) - 1) + 1);
+	cr_assert_geq(HQ_CLEAN_SIZE, 4 * (sizeof(result->findings.list[0].text) - 1) + 1);
 }
