@@ -109,7 +109,8 @@ static void print_env(const struct hq_plan *plan, FILE *stream)
 
 static void print_target(const struct hq_plan *plan, FILE *stream)
 {
-	const bool is_named = hq_allocator_is_known(plan->allocator);
+	const bool is_named = hq_allocator_is_known(plan->allocator) ||
+			      strcmp(plan->allocator, HQ_ALLOCATOR_OWN) == 0;
 	char stop[32];
 
 	fputs("target:\n", stream);

@@ -43,12 +43,20 @@ static struct hq_allocator find(const char *name)
 	return allocator;
 }
 
-Test(allocator, glibc_needs_no_library)
+Test(allocator, glibc_is_the_library_that_this_program_runs_on)
 {
 	const struct hq_allocator allocator = find("glibc");
 
-	cr_assert_str_empty(allocator.library);
+	cr_assert_eq(access(allocator.library, R_OK), 0);
 	cr_assert_str_not_empty(allocator.version);
+}
+
+Test(allocator, own_is_no_library_and_no_family)
+{
+	const struct hq_allocator allocator = find(HQ_ALLOCATOR_OWN);
+
+	cr_assert_str_empty(allocator.library);
+	cr_assert_str_empty(allocator.family);
 }
 
 Test(allocator, jemalloc_is_found_with_path_and_version)

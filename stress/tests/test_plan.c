@@ -133,6 +133,28 @@ Test(plan, file_that_is_no_program_is_a_reason_to_skip)
 	cr_assert(strstr(plan.skip_reason, "/etc/passwd"), "%s", plan.skip_reason);
 }
 
+Test(plan, allocator_that_a_program_brings_along_is_printed_as_own)
+{
+	const struct hq_allocator own = { .asked = HQ_ALLOCATOR_OWN };
+
+	resolve(HEAD "target: { command: /bin/true }\n", &own, 1, &plan);
+	char *text = print(&plan);
+
+	cr_assert(strstr(text, "allocator: own\n"), "%s", text);
+	free(text);
+}
+
+Test(plan, library_given_by_path_is_printed_as_its_path)
+{
+	const struct hq_allocator library = { .asked = "./x.so", .library = "/opt/lib/x.so" };
+
+	resolve(HEAD "workload: none\n", &library, 1, &plan);
+	char *text = print(&plan);
+
+	cr_assert(strstr(text, "allocator: /opt/lib/x.so\n"), "%s", text);
+	free(text);
+}
+
 struct text {
 	char text[1000];
 };

@@ -80,7 +80,7 @@ What explain tells.
   1
 
   $ "$HEAPQUAKE" explain glibc
-  allocator glibc: the C library's own, nothing is preloaded
+  allocator glibc: the C library's own
 
   $ "$HEAPQUAKE" explain churrn
   heapquake explain: nothing is called 'churrn'; did you mean 'churn'?
