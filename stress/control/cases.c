@@ -150,23 +150,53 @@ static int make_room(struct maker *maker, size_t count)
 	return maker->scenarios ? 0 : complain(maker, "", "out of memory");
 }
 
+/* Names make the folders of results and the lines of reports: each may stand for one file only. */
+static int check_name(const struct maker *maker, const struct hq_scenario *scenario)
+{
+	char text[400];
+
+	for (const struct hq_scenario *other = maker->scenarios; other < scenario; other++) {
+		if (strcmp(other->plan.scenario, scenario->plan.scenario) != 0)
+			continue;
+		snprintf(text, sizeof(text), "%.250s has the same name, '%s'; give one a 'name'",
+			 other->plan.path, scenario->plan.scenario);
+		return complain(maker, scenario->plan.path, text);
+	}
+	return 0;
+}
+
+static int read_file(struct maker *maker, const char *path)
+{
+	struct hq_scenario *scenario = &maker->scenarios[maker->scenario_count++];
+	struct hq_complaints complaints;
+
+	if (hq_scenario_read(path, scenario, &complaints)) {
+		hq_complaints_print(&complaints, stderr);
+		return HQ_EXIT_USAGE;
+	}
+	const int status = check_name(maker, scenario);
+
+	return status ? status : apply_settings(maker, scenario);
+}
+
+/* An error does not keep the other files from being read: all errors are shown at once. */
 static int read_files(struct maker *maker, char *const *files)
 {
-	struct hq_complaints complaints;
 	int status = make_room(maker, hq_words_count(files) + 1);
+	char **seen = NULL;
 
 	if (status)
 		return status;
 	for (size_t i = 0; files && files[i]; i++) {
-		struct hq_scenario *scenario = &maker->scenarios[maker->scenario_count++];
+		char whole[PATH_MAX];
+		const char *path = realpath(files[i], whole) ? whole : files[i];
 
-		if (hq_scenario_read(files[i], scenario, &complaints)) {
-			hq_complaints_print(&complaints, stderr);
+		if (hq_words_have(seen, path))
+			continue;
+		if (hq_words_add(&seen, path) || read_file(maker, files[i]))
 			status = HQ_EXIT_USAGE;
-		} else if (!status) {
-			status = apply_settings(maker, scenario);
-		}
 	}
+	hq_words_free(seen);
 	return status;
 }
 
@@ -275,8 +305,21 @@ static int add_seeds(struct maker *maker, const struct hq_scenario *scenario, co
 	return status;
 }
 
+static bool is_all(char *const *asked)
+{
+	return asked && asked[0] && !asked[1] && strcmp(asked[0], "all") == 0;
+}
+
+/* Named twice is run once. */
+static int want(const struct maker *maker, char ***wanted, const char *name)
+{
+	if (hq_words_have(*wanted, name))
+		return 0;
+	return hq_words_add(wanted, name) ? complain(maker, "", "out of memory") : 0;
+}
+
 /* Every supported allocator that is installed here. */
-static int add_all(struct maker *maker, const struct hq_scenario *scenario)
+static int want_all(struct maker *maker, char ***wanted)
 {
 	int status = 0;
 
@@ -287,21 +330,16 @@ static int add_all(struct maker *maker, const struct hq_scenario *scenario)
 		if (hq_allocator_locate(&maker->allocators, *name, &allocator, &error))
 			return complain(maker, "", error.text);
 		if (!allocator.missing[0])
-			status = add_seeds(maker, scenario, *name);
+			status = want(maker, wanted, *name);
 	}
 	return status;
-}
-
-static bool is_all(char *const *asked)
-{
-	return asked && asked[0] && !asked[1] && strcmp(asked[0], "all") == 0;
 }
 
 /*
  * Those of the command line, or else the scenario's. "all" on the command line means all that the
  * scenario is about. Without any wish: the bundled allocator, or for a program what it has anyway.
  */
-static int add_allocators(struct maker *maker, const struct hq_scenario *scenario)
+static int want_allocators(struct maker *maker, const struct hq_scenario *scenario, char ***wanted)
 {
 	char *const *asked = maker->asked;
 	int status = 0;
@@ -309,11 +347,21 @@ static int add_allocators(struct maker *maker, const struct hq_scenario *scenari
 	if (!asked || (is_all(asked) && scenario->allocators))
 		asked = scenario->allocators;
 	if (!asked)
-		return add_seeds(maker, scenario,
-				 scenario->plan.is_host ? "bedrock" : HQ_ALLOCATOR_OWN);
+		return want(maker, wanted, scenario->plan.is_host ? "bedrock" : HQ_ALLOCATOR_OWN);
 	for (size_t i = 0; !status && asked[i]; i++)
-		status = strcmp(asked[i], "all") == 0 ? add_all(maker, scenario)
-						      : add_seeds(maker, scenario, asked[i]);
+		status = strcmp(asked[i], "all") == 0 ? want_all(maker, wanted)
+						      : want(maker, wanted, asked[i]);
+	return status;
+}
+
+static int add_allocators(struct maker *maker, const struct hq_scenario *scenario)
+{
+	char **wanted = NULL;
+	int status = want_allocators(maker, scenario, &wanted);
+
+	for (size_t i = 0; !status && wanted && wanted[i]; i++)
+		status = add_seeds(maker, scenario, wanted[i]);
+	hq_words_free(wanted);
 	return status;
 }
 

@@ -79,8 +79,8 @@ static void list_cases(const struct hq_cases *cases)
 		putchar('\n');
 		skipped += plan->skip_reason[0] != '\0';
 	}
-	printf("%zu cases, %zu would be skipped (dry run: nothing was run)\n", cases->count,
-	       skipped);
+	printf("%zu case%s, %zu would be skipped (dry run: nothing was run)\n", cases->count,
+	       cases->count == 1 ? "" : "s", skipped);
 }
 
 static struct hq_suite_settings suite_settings(const struct hq_invocation *invocation)

@@ -5,7 +5,6 @@
 #include "stress/control/words.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,15 @@ size_t hq_words_count(char *const *words)
 	while (words && words[count])
 		count++;
 	return count;
+}
+
+bool hq_words_have(char *const *words, const char *text)
+{
+	for (size_t i = 0; words && words[i]; i++) {
+		if (strcmp(words[i], text) == 0)
+			return true;
+	}
+	return false;
 }
 
 int hq_words_add(char ***words, const char *text)

@@ -6,6 +6,7 @@
 #ifndef HQ_STRESS_CONTROL_WORDS_H
 #define HQ_STRESS_CONTROL_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "injectors/error.h"
@@ -17,6 +18,7 @@ int hq_words_add(char ***words, const char *text);
 int hq_words_copy(char *const *words, char ***copy);
 
 void hq_words_free(char **words);
+bool hq_words_have(char *const *words, const char *text);
 size_t hq_words_count(char *const *words);
 
 /*

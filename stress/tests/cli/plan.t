@@ -79,3 +79,13 @@ Several cases without running them.
   $ "$HEAPQUAKE" run -n . --tags nothing
   heapquake run: nothing matched
   [5]
+
+What is named twice is run once; two files of one name are refused.
+
+  $ "$HEAPQUAKE" run -n sample.yaml . ./sample.yaml -k sample --allocator glibc,glibc
+  sample[glibc-42]
+  1 case, 0 would be skipped (dry run: nothing was run)
+  $ cp sample.yaml "$CRAMTMP/known.yaml"
+  $ "$HEAPQUAKE" run -n known.yaml "$CRAMTMP/known.yaml"
+  heapquake run: */known.yaml: known.yaml has the same name, 'known'; give one a 'name' (glob)
+  [2]
