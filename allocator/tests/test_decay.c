@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decay: pages go back at their age, not before, not twice, and not while they are in use.
+ *
+ * Time is an argument of decay, so these tests turn the clock by hand.
+ */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/cache.h"
+#include "allocator/bedrock/decay.h"
+#include "allocator/bedrock/heap.h"
+#include "allocator/tests/faults.h"
+
+#define MS UINT64_C(1000000)
+#define BLOCK_BYTES 100000u
+#define BLOCK_PAGES 25u
+
+static struct bedrock_arena *arena;
+static uint64_t now_ns;
+
+static void setup(void)
+{
+	bedrock_heap_ensure(&bedrock_heap);
+	bedrock_heap.options.is_background_thread = false;
+	bedrock_heap.options.is_percpu_arena = false;
+	bedrock_store_relaxed(&bedrock_heap.arena_count, 1);
+	/* No tick of the clock on the wall may come in between. */
+	bedrock_heap.options.dirty_decay_ms = 1000;
+	arena = &bedrock_heap.first_arena;
+	now_ns = UINT64_C(1) << 62;
+	bedrock_store_relaxed(&arena->decay.stages[0].next_ns, now_ns);
+	bedrock_store_relaxed(&arena->decay.stages[1].next_ns, now_ns);
+	fault_install();
+}
+
+TestSuite(decay, .init = setup, .timeout = 60);
+
+static uint64_t resting(enum bedrock_rest kind)
+{
+	return bedrock_load_relaxed(&arena->pages.rest_pages[kind]);
+}
+
+/* Turn the clock and let decay look. */
+static uint64_t after_ms(uint64_t ms)
+{
+	now_ns += ms * MS;
+	return bedrock_decay_arena(&bedrock_heap, arena, now_ns, false);
+}
+
+/* `count` dirty blocks in a row, with a used one before and after. */
+static void make_dirty(uint32_t count)
+{
+	void *blocks[32];
+
+	bedrock_malloc(BLOCK_BYTES);
+	for (uint32_t i = 0; i < count; i++)
+		blocks[i] = memset(bedrock_malloc(BLOCK_BYTES), 1, BLOCK_BYTES);
+	bedrock_malloc(BLOCK_BYTES);
+	for (uint32_t i = 0; i < count; i++)
+		bedrock_free(blocks[i]);
+}
+
+Test(decay, pages_go_back_when_seen_idle_at_two_looks)
+{
+	make_dirty(10);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 10 * BLOCK_PAGES);
+	cr_assert_eq(after_ms(0), 0);
+	cr_assert_eq(after_ms(499), 0);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 10 * BLOCK_PAGES);
+	cr_assert_eq(after_ms(1), 10 * BLOCK_PAGES * BEDROCK_PAGE_BYTES);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+	cr_assert_eq(faults.madvise.seen, 1, "one call for one range");
+}
+
+Test(decay, pages_used_in_between_are_young_again)
+{
+	make_dirty(4);
+	after_ms(0);
+	void *block = bedrock_malloc(BLOCK_BYTES);
+
+	bedrock_free(block);
+	after_ms(500);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), BLOCK_PAGES);
+	after_ms(500);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}
+
+Test(decay, clean_pages_are_never_advised_again)
+{
+	make_dirty(8);
+	after_ms(0);
+	after_ms(500);
+	unsigned calls = faults.madvise.seen;
+
+	for (int i = 0; i < 20; i++)
+		after_ms(500);
+	bedrock_purge();
+	cr_assert_eq(faults.madvise.seen, calls);
+	cr_assert_leq(faults.advised_bytes, 8 * BLOCK_PAGES * BEDROCK_PAGE_BYTES);
+}
+
+Test(decay, muzzy_stage_comes_between_and_ends_in_its_own_time)
+{
+	bedrock_heap.options.muzzy_decay_ms = 2000;
+	make_dirty(4);
+	after_ms(0);
+	after_ms(500);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+	cr_assert_eq(resting(BEDROCK_REST_MUZZY), 4 * BLOCK_PAGES);
+	after_ms(500);
+	after_ms(499);
+	cr_assert_eq(resting(BEDROCK_REST_MUZZY), 4 * BLOCK_PAGES);
+	after_ms(1001);
+	after_ms(1000);
+	cr_assert_eq(resting(BEDROCK_REST_MUZZY), 0);
+	struct bedrock_stats stats;
+
+	bedrock_stats_read(&stats);
+	cr_assert_eq(stats.lazy_purge_calls, 1);
+	cr_assert_eq(stats.purge_calls, 1);
+}
+
+Test(decay, time_of_minus_one_means_never_but_purge_still_works)
+{
+	bedrock_heap.options.dirty_decay_ms = -1;
+	make_dirty(4);
+	for (int i = 0; i < 10; i++)
+		after_ms(100000);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 4 * BLOCK_PAGES);
+	cr_assert_gt(bedrock_purge(), 0);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}
+
+Test(decay, time_of_zero_gives_back_at_once)
+{
+	bedrock_heap.options.dirty_decay_ms = 0;
+	bedrock_store_relaxed(&arena->decay.stages[0].next_ns, 0);
+	make_dirty(10);
+	cr_assert_leq(resting(BEDROCK_REST_DIRTY), 34);
+	cr_assert_gt(faults.madvise.seen, 0);
+}
+
+Test(decay, free_chunk_is_unmapped_in_one_call_but_not_the_last)
+{
+	void *blocks[200];
+
+	for (int i = 0; i < 200; i++)
+		blocks[i] = bedrock_malloc(BLOCK_BYTES);
+	for (int i = 0; i < 200; i++)
+		bedrock_free(blocks[i]);
+	uint32_t chunks = arena->pages.chunk_count;
+
+	unsigned unmaps = faults.munmap.seen;
+
+	cr_assert_gt(chunks, 4);
+	after_ms(0);
+	after_ms(500);
+	cr_assert_eq(arena->pages.chunk_count, 1);
+	cr_assert_eq(faults.munmap.seen - unmaps, chunks - 1);
+	cr_assert_leq(faults.madvise.seen, 1);
+	cr_assert(bedrock_pages_is_valid(&arena->pages));
+}
+
+Test(decay, retain_keeps_the_address_space)
+{
+	void *blocks[200];
+
+	bedrock_heap.options.is_retain = true;
+	for (int i = 0; i < 200; i++)
+		blocks[i] = bedrock_malloc(BLOCK_BYTES);
+	for (int i = 0; i < 200; i++)
+		bedrock_free(blocks[i]);
+	uint32_t chunks = arena->pages.chunk_count;
+
+	bedrock_purge();
+	cr_assert_eq(arena->pages.chunk_count, chunks);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}
+
+Test(decay, returned_blocks_that_nobody_collects_go_back_as_well)
+{
+	static void *blocks[20000];
+
+	for (int i = 0; i < 20000; i++)
+		blocks[i] = bedrock_malloc(500);
+	for (int i = 0; i < 20000; i++)
+		bedrock_free(blocks[i]);
+	bedrock_cache_flush();
+	cr_assert_gt(bedrock_load_relaxed(&arena->pending_pages), 0);
+	after_ms(0);
+	after_ms(500);
+	cr_assert_eq(bedrock_load_relaxed(&arena->pending_pages), 0);
+	cr_assert_eq(bedrock_load_relaxed(&arena->pages.used_pages), 0);
+	cr_assert_leq(resting(BEDROCK_REST_DIRTY), 0);
+}
+
+Test(decay, kernel_pages_larger_than_ours_are_advised_whole_or_not_at_all)
+{
+	bedrock_heap.os_page_bytes = 65536;
+	make_dirty(10);
+	after_ms(0);
+	after_ms(500);
+	cr_assert_gt(faults.advised_bytes, 0);
+	cr_assert_eq(faults.advised_bytes % 65536, 0);
+	cr_assert_lt(faults.advised_bytes, 10 * BLOCK_PAGES * BEDROCK_PAGE_BYTES);
+}
+
+Test(decay, refusal_ends_the_pass_after_four_calls_and_later_looks_resume)
+{
+	void *blocks[40];
+
+	for (int i = 0; i < 40; i++)
+		blocks[i] = bedrock_malloc(BLOCK_BYTES);
+	for (int i = 0; i < 40; i += 2)
+		bedrock_free(blocks[i]);
+	uint64_t dirty = resting(BEDROCK_REST_DIRTY);
+
+	faults.madvise.error = EAGAIN;
+	after_ms(0);
+	after_ms(500);
+	cr_assert_eq(faults.madvise.hit, 4);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), dirty);
+	after_ms(499);
+	cr_assert_eq(faults.madvise.hit, 4, "still backing off");
+	faults.madvise.error = 0;
+	after_ms(2000);
+	after_ms(2000);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Huge blocks: alignment of any size, reuse within bounds, and growth without copying.
+ */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "allocator/bedrock/huge.h"
+#include "allocator/tests/faults.h"
+
+#define MIB ((size_t)1 << 20)
+
+static struct bedrock_space space;
+static struct bedrock_huge huge;
+
+static void setup(void)
+{
+	bedrock_space_init(&space);
+	bedrock_huge_init(&huge, &space);
+	fault_install();
+}
+
+TestSuite(huge, .init = setup, .timeout = 60);
+
+static char *take(size_t bytes, size_t align_bytes, bool *is_zero)
+{
+	void *block = NULL;
+	bool is_fresh;
+
+	cr_assert_eq(bedrock_huge_alloc(&huge, bytes, align_bytes, &block,
+					is_zero ? is_zero : &is_fresh), 0);
+	cr_assert_geq(bedrock_huge_usable_bytes(block), bytes);
+	return block;
+}
+
+Test(huge, every_alignment_is_met_and_the_header_is_found)
+{
+	for (size_t align_bytes = 1; align_bytes <= 64 * MIB; align_bytes *= 2) {
+		char *block = take(3 * MIB + 5, align_bytes, NULL);
+
+		cr_assert_eq((uintptr_t)block % align_bytes, 0);
+		cr_assert_eq(bedrock_chunk_class_of(block), BEDROCK_CLASS_NONE);
+		block[0] = 1;
+		block[3 * MIB + 4] = 1;
+		bedrock_huge_free(&huge, block, false);
+		cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0, "align %zu",
+			     align_bytes);
+	}
+	cr_assert_eq(bedrock_load_relaxed(&huge.live_bytes), 0);
+}
+
+Test(huge, kept_mapping_is_reused_and_not_called_zero)
+{
+	bool is_zero;
+	char *block = take(5 * MIB, 1, &is_zero);
+
+	cr_assert(is_zero);
+	bedrock_huge_free(&huge, block, true);
+	cr_assert_eq(take(5 * MIB - 100, 1, &is_zero), block);
+	cr_assert_not(is_zero);
+	cr_assert_eq(huge.kept.count, 0);
+}
+
+Test(huge, much_larger_kept_mapping_is_trimmed_and_an_oversized_one_left_alone)
+{
+	char *block = take(7 * MIB, 1, NULL);
+
+	bedrock_huge_free(&huge, block, true);
+	cr_assert_neq(take(3 * MIB, 1, NULL), block, "more than twice as large");
+	cr_assert_eq(take(4 * MIB, 1, NULL), block);
+	cr_assert_leq(bedrock_huge_usable_bytes(block), 4 * MIB + 65536);
+}
+
+Test(huge, best_fit_is_taken)
+{
+	char *large = take(9 * MIB, 1, NULL);
+	char *small = take(6 * MIB, 1, NULL);
+
+	bedrock_huge_free(&huge, small, true);
+	bedrock_huge_free(&huge, large, true);
+	cr_assert_eq(take(5 * MIB, 1, NULL), small);
+}
+
+Test(huge, no_more_is_kept_than_the_bounds_allow)
+{
+	char *blocks[40];
+
+	for (int i = 0; i < 40; i++)
+		blocks[i] = take(3 * MIB, 1, NULL);
+	for (int i = 0; i < 40; i++)
+		bedrock_huge_free(&huge, blocks[i], true);
+	cr_assert_leq(huge.kept.count, BEDROCK_HUGE_KEPT_MAX);
+	cr_assert_leq(bedrock_load_relaxed(&huge.kept.bytes), BEDROCK_HUGE_KEPT_BYTES_MAX);
+	bedrock_huge_decay(&huge, UINT64_MAX);
+	cr_assert_eq(huge.kept.count, 0);
+	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0);
+}
+
+Test(huge, oversize_rule_keeps_nothing_of_that_size)
+{
+	huge.oversize_bytes = 4 * MIB;
+	bedrock_huge_free(&huge, take(5 * MIB, 1, NULL), true);
+	cr_assert_eq(huge.kept.count, 0);
+	bedrock_huge_free(&huge, take(3 * MIB, 1, NULL), true);
+	cr_assert_eq(huge.kept.count, 1);
+}
+
+Test(huge, decay_takes_only_what_is_old_enough)
+{
+	bedrock_huge_free(&huge, take(3 * MIB, 1, NULL), true);
+	bedrock_huge_decay(&huge, 1);
+	cr_assert_eq(huge.kept.count, 1);
+	bedrock_huge_decay(&huge, UINT64_MAX);
+	cr_assert_eq(huge.kept.count, 0);
+}
+
+Test(huge, growth_keeps_content_and_moves_pages_instead_of_copying)
+{
+	char *block = take(3 * MIB, 1, NULL);
+
+	for (size_t bytes = 5 * MIB; bytes < 60 * MIB; bytes += 11 * MIB) {
+		memset(block, (int)(bytes / MIB), 3 * MIB);
+		char *grown = bedrock_huge_resize(&huge, block, bytes);
+
+		cr_assert(grown);
+		cr_assert_geq(bedrock_huge_usable_bytes(grown), bytes);
+		cr_assert_eq(grown[3 * MIB - 1], (char)(bytes / MIB));
+		cr_assert_eq(grown[bytes - 1], 0);
+		block = grown;
+	}
+	bedrock_huge_free(&huge, block, false);
+	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0);
+	cr_assert_eq(bedrock_load_relaxed(&huge.live_bytes), 0);
+}
+
+Test(huge, shrink_gives_the_tail_back)
+{
+	char *block = take(20 * MIB, 1, NULL);
+
+	cr_assert_eq(bedrock_huge_resize(&huge, block, 5 * MIB), block);
+	cr_assert_leq(bedrock_load_relaxed(&space.mapped_bytes), 5 * MIB + 65536);
+	cr_assert_eq(bedrock_load_relaxed(&huge.live_bytes),
+		     bedrock_load_relaxed(&space.mapped_bytes));
+}
+
+Test(huge, absurd_sizes_and_alignments_are_refused_without_a_call)
+{
+	void *block;
+	bool is_zero;
+
+	cr_assert_eq(bedrock_huge_alloc(&huge, PTRDIFF_MAX, 1, &block, &is_zero), -ENOMEM);
+	cr_assert_eq(bedrock_huge_alloc(&huge, SIZE_MAX, 1, &block, &is_zero), -ENOMEM);
+	cr_assert_eq(bedrock_huge_alloc(&huge, 1, (size_t)1 << 63, &block, &is_zero), -ENOMEM);
+	cr_assert_eq(faults.mmap.seen, 0);
+	cr_assert_eq(bedrock_huge_alloc(&huge, 1, (size_t)1 << 62, &block, &is_zero), -ENOMEM);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * BEDROCK_CONF: what is accepted, what is refused, and that a refusal spoils nothing else.
+ */
+#include <criterion/criterion.h>
+#include <criterion/redirect.h>
+#include <stdio.h>
+
+#include "allocator/bedrock/options.h"
+
+static struct bedrock_options options;
+
+static void setup(void)
+{
+	bedrock_options_init(&options);
+	cr_redirect_stderr();
+}
+
+TestSuite(options, .init = setup);
+
+Test(options, every_name_sets_its_own_field)
+{
+	const char *text = "dirty_decay_ms:7,muzzy_decay_ms:-1,background_thread:false,narenas:24,"
+			   "percpu_arena:disabled,tcache:false,tcache_max:512,"
+			   "oversize_threshold:123456789,retain:true";
+
+	cr_assert_eq(bedrock_options_parse(&options, text), 0);
+	cr_assert_eq(options.dirty_decay_ms, 7);
+	cr_assert_eq(options.muzzy_decay_ms, -1);
+	cr_assert_eq(options.is_background_thread, false);
+	cr_assert_eq(options.arena_count, 24);
+	cr_assert_eq(options.is_percpu_arena, false);
+	cr_assert_eq(options.is_tcache, false);
+	cr_assert_eq(options.tcache_max_bytes, 512);
+	cr_assert_eq(options.oversize_threshold_bytes, 123456789);
+	cr_assert_eq(options.is_retain, true);
+}
+
+Test(options, empty_text_and_empty_entries_are_no_error)
+{
+	cr_assert_eq(bedrock_options_parse(&options, ""), 0);
+	cr_assert_eq(bedrock_options_parse(&options, ",,tcache:false,"), 0);
+	cr_assert_eq(options.is_tcache, false);
+}
+
+Test(options, unknown_name_is_named_and_the_rest_still_counts)
+{
+	cr_assert_eq(bedrock_options_parse(&options, "dirty_decay:5,narenas:3"), 1);
+	cr_assert_eq(options.arena_count, 3);
+	cr_assert_stderr_eq_str("bedrock: BEDROCK_CONF: unknown option 'dirty_decay' ignored\n");
+}
+
+Test(options, bad_values_are_refused_and_leave_the_default)
+{
+	const char *bad[] = {
+		"dirty_decay_ms", "dirty_decay_ms:", "dirty_decay_ms:-", "dirty_decay_ms:-2",
+		"dirty_decay_ms:5s", "dirty_decay_ms:99999999999999999999", "narenas:0",
+		"narenas:257", "tcache:yes", "tcache:", "percpu_arena:phycpu", "tcache_max:65537",
+		"tcache: true",
+	};
+	struct bedrock_options before = options;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_assert_eq(bedrock_options_parse(&options, bad[i]), 1, "%s", bad[i]);
+	cr_assert_eq(options.dirty_decay_ms, before.dirty_decay_ms);
+	cr_assert_eq(options.arena_count, before.arena_count);
+	cr_assert_eq(options.is_tcache, before.is_tcache);
+	cr_assert_eq(options.tcache_max_bytes, before.tcache_max_bytes);
+}
+
+Test(options, the_last_of_several_values_wins)
+{
+	cr_assert_eq(bedrock_options_parse(&options, "narenas:2,narenas:5"), 0);
+	cr_assert_eq(options.arena_count, 5);
+}

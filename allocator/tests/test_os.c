@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door to the kernel: results as 0 or -errno, and errno left alone.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "allocator/bedrock/atomic.h"
+#include "allocator/bedrock/os.h"
+#include "allocator/tests/faults.h"
+
+Test(os, every_failure_is_returned_and_errno_is_as_before)
+{
+	void *address = NULL;
+
+	fault_install();
+	faults.mmap.error = ENOMEM;
+	faults.munmap.error = ENOMEM;
+	faults.mremap.error = EFAULT;
+	faults.madvise.error = EAGAIN;
+	faults.thread.error = EPERM;
+	errno = 99;
+	cr_assert_eq(bedrock_os_map(NULL, 4096, &address), -ENOMEM);
+	cr_assert_null(address);
+	cr_assert_eq(bedrock_os_unmap(&address, 4096), -ENOMEM);
+	cr_assert_eq(bedrock_os_resize(&address, 4096, 8192), -EFAULT);
+	cr_assert_eq(bedrock_os_move(&address, 4096, 8192, NULL), -EFAULT);
+	cr_assert_eq(bedrock_os_purge(&address, 4096), -EAGAIN);
+	cr_assert_eq(bedrock_os_purge_lazily(&address, 4096), -EAGAIN);
+	cr_assert_eq(bedrock_os_thread_start(NULL, NULL, 65536), -EPERM);
+	cr_assert_eq(errno, 99);
+}
+
+Test(os, mapping_is_known_as_mapped_until_it_is_unmapped)
+{
+	void *address;
+
+	cr_assert_eq(bedrock_os_map(NULL, 65536, &address), 0);
+	cr_assert(bedrock_os_is_mapped(address));
+	cr_assert_eq(bedrock_os_unmap(address, 65536), 0);
+	cr_assert_not(bedrock_os_is_mapped(address));
+}
+
+Test(os, purged_pages_of_an_honest_kernel_are_zero)
+{
+	char *address;
+
+	cr_assert_eq(bedrock_os_map(NULL, 65536, (void **)&address), 0);
+	memset(address, 1, 65536);
+	cr_assert_eq(bedrock_os_purge(address, 65536), 0);
+	cr_assert_eq(address[0], 0);
+	cr_assert_eq(address[65535], 0);
+}
+
+Test(os, cpu_agrees_with_what_the_process_may_use)
+{
+	cr_assert_geq(bedrock_os_cpu_count(), 1);
+	cr_assert_lt(bedrock_os_cpu(), 1u << 16);
+}
+
+Test(os, clock_does_not_run_backwards)
+{
+	uint64_t before_ns = bedrock_os_now_ns();
+
+	cr_assert_gt(before_ns, 0);
+	cr_assert_geq(bedrock_os_now_ns(), before_ns);
+}
+
+static _Atomic(uint32_t) is_started;
+static sigset_t thread_mask;
+
+static void *thread_main(void *argument)
+{
+	(void)argument;
+	pthread_sigmask(SIG_SETMASK, NULL, &thread_mask);
+	bedrock_store_release(&is_started, 1);
+	bedrock_os_wake(&is_started, 1);
+	return NULL;
+}
+
+Test(os, started_thread_blocks_every_signal_but_sigsys, .timeout = 10)
+{
+	sigset_t own_before;
+	sigset_t own_after;
+
+	sigemptyset(&own_before);
+	sigemptyset(&own_after);
+	pthread_sigmask(SIG_SETMASK, NULL, &own_before);
+	cr_assert_eq(bedrock_os_thread_start(thread_main, NULL, 256 << 10), 0);
+	while (!bedrock_load_acquire(&is_started))
+		bedrock_os_wait(&is_started, 0, 1000000000);
+	pthread_sigmask(SIG_SETMASK, NULL, &own_after);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		cr_assert_eq(sigismember(&own_before, number), sigismember(&own_after, number));
+	cr_assert(sigismember(&thread_mask, SIGTERM));
+	cr_assert(sigismember(&thread_mask, SIGALRM));
+	cr_assert(sigismember(&thread_mask, SIGSEGV));
+	cr_assert_not(sigismember(&thread_mask, SIGSYS));
+}

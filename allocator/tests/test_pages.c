@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs of pages: fit, coalescing, alignment, trust in zero, and pages that are lent out.
+ */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "allocator/bedrock/pages.h"
+#include "allocator/tests/faults.h"
+
+static struct bedrock_space space;
+static struct bedrock_pages pages;
+
+static void setup(void)
+{
+	bedrock_space_init(&space);
+	bedrock_pages_init(&pages, (struct bedrock_arena *)&pages, &space);
+	fault_install();
+}
+
+TestSuite(pages, .init = setup, .timeout = 60);
+
+static struct bedrock_run *take(uint32_t count, bool *is_zero)
+{
+	const struct bedrock_pages_request request = {
+		.page_count = count,
+		.align_pages = 1,
+		.class_index = BEDROCK_CLASS_LARGE,
+		.may_grow = true,
+	};
+	struct bedrock_run *run = NULL;
+	bool is_fresh;
+
+	cr_assert_eq(bedrock_pages_alloc(&pages, &request, &run, is_zero ? is_zero : &is_fresh), 0);
+	return run;
+}
+
+Test(pages, fresh_run_is_zero_and_a_reused_one_is_not_believed)
+{
+	bool is_zero = false;
+	struct bedrock_run *run = take(20, &is_zero);
+
+	cr_assert(is_zero);
+	bedrock_pages_free(&pages, run);
+	cr_assert_eq(take(20, &is_zero), run);
+	cr_assert_not(is_zero);
+	cr_assert_eq(take(20, &is_zero), run + 20);
+	cr_assert(is_zero);
+}
+
+Test(pages, free_neighbours_become_one_run)
+{
+	struct bedrock_run *a = take(300, NULL);
+	struct bedrock_run *b = take(300, NULL);
+	struct bedrock_run *c = take(300, NULL);
+
+	bedrock_pages_free(&pages, a);
+	bedrock_pages_free(&pages, c);
+	bedrock_pages_free(&pages, b);
+	cr_assert_eq(take(900, NULL), a);
+	cr_assert_eq(pages.chunk_count, 1);
+}
+
+Test(pages, full_chunk_makes_a_new_one_and_longest_run_fits_exactly)
+{
+	struct bedrock_run *whole = take(BEDROCK_RUN_PAGES_MAX, NULL);
+
+	cr_assert_eq(bedrock_run_chunk(whole)->longest_free, 0);
+	take(1, NULL);
+	cr_assert_eq(pages.chunk_count, 2);
+	cr_assert(bedrock_pages_is_valid(&pages));
+}
+
+Test(pages, fuller_chunk_is_preferred)
+{
+	take(900, NULL);
+	struct bedrock_run *hole = take(100, NULL);
+	struct bedrock_run *other = take(500, NULL);
+
+	cr_assert_eq(pages.chunk_count, 2);
+	bedrock_pages_free(&pages, hole);
+	bedrock_pages_free(&pages, other);
+	cr_assert_eq(take(50, NULL), hole);
+}
+
+Test(pages, aligned_run_begins_at_a_multiple)
+{
+	const struct bedrock_pages_request request = {
+		.page_count = 3,
+		.align_pages = 256,
+		.class_index = BEDROCK_CLASS_LARGE,
+		.may_grow = true,
+	};
+	struct bedrock_run *run;
+	bool is_zero;
+
+	take(1, NULL);
+	cr_assert_eq(bedrock_pages_alloc(&pages, &request, &run, &is_zero), 0);
+	cr_assert_eq((uintptr_t)bedrock_run_start(run) % (256 * BEDROCK_PAGE_BYTES), 0);
+}
+
+Test(pages, without_growth_and_without_room_it_is_enomem_and_no_call)
+{
+	const struct bedrock_pages_request request = {
+		.page_count = 1,
+		.align_pages = 1,
+		.class_index = BEDROCK_CLASS_LARGE,
+	};
+	struct bedrock_run *run;
+	bool is_zero;
+
+	cr_assert_eq(bedrock_pages_alloc(&pages, &request, &run, &is_zero), -ENOMEM);
+	cr_assert_eq(faults.mmap.seen, 0);
+}
+
+Test(pages, extend_takes_free_neighbours_only_and_shrink_gives_them_back)
+{
+	struct bedrock_run *a = take(100, NULL);
+	struct bedrock_run *b = take(100, NULL);
+
+	cr_assert_eq(bedrock_pages_extend(&pages, a, 150), -ENOMEM);
+	bedrock_pages_free(&pages, b);
+	cr_assert_eq(bedrock_pages_extend(&pages, a, 150), 0);
+	cr_assert_eq(bedrock_load_relaxed(&pages.used_pages), 150);
+	cr_assert_eq(bedrock_load_relaxed(&pages.rest_pages[BEDROCK_REST_DIRTY]), 50);
+	bedrock_pages_shrink(&pages, a, 10);
+	cr_assert_eq(bedrock_load_relaxed(&pages.used_pages), 10);
+	cr_assert_eq(bedrock_load_relaxed(&pages.rest_pages[BEDROCK_REST_DIRTY]), 190);
+	cr_assert_eq(bedrock_pages_extend(&pages, a, BEDROCK_CHUNK_PAGES), -ENOMEM);
+	cr_assert(bedrock_pages_is_valid(&pages));
+}
+
+Test(pages, lent_pages_cannot_be_allocated_and_come_back_in_the_state_they_are_given)
+{
+	struct bedrock_run *run = take(BEDROCK_RUN_PAGES_MAX, NULL);
+	struct bedrock_chunk *chunk = bedrock_run_chunk(run);
+	struct bedrock_range ranges[4];
+
+	bedrock_pages_free(&pages, run);
+	struct bedrock_bitmap wanted = chunk->rest[BEDROCK_REST_DIRTY];
+
+	cr_assert_eq(bedrock_pages_isolate(&pages, chunk, BEDROCK_REST_DIRTY, &wanted, ranges, 4),
+		     1);
+	cr_assert_eq(ranges[0].count, BEDROCK_RUN_PAGES_MAX);
+	cr_assert_eq(bedrock_load_relaxed(&pages.rest_pages[BEDROCK_REST_DIRTY]), 0);
+	cr_assert_neq(bedrock_run_chunk(take(1, NULL)), chunk);
+	bedrock_pages_release(&pages, chunk, BEDROCK_REST_MUZZY, ranges[0]);
+	cr_assert_eq(bedrock_load_relaxed(&pages.rest_pages[BEDROCK_REST_MUZZY]),
+		     BEDROCK_RUN_PAGES_MAX);
+	cr_assert(bedrock_pages_is_valid(&pages));
+}
+
+Test(pages, isolate_skips_what_was_allocated_meanwhile)
+{
+	struct bedrock_run *run = take(100, NULL);
+	struct bedrock_chunk *chunk = bedrock_run_chunk(run);
+	struct bedrock_range ranges[4];
+
+	bedrock_pages_free(&pages, run);
+	struct bedrock_bitmap wanted = chunk->rest[BEDROCK_REST_DIRTY];
+
+	take(30, NULL);
+	cr_assert_eq(bedrock_pages_isolate(&pages, chunk, BEDROCK_REST_DIRTY, &wanted, ranges, 4),
+		     1);
+	cr_assert_eq(ranges[0].first, BEDROCK_CHUNK_HEADER_PAGES + 30);
+	cr_assert_eq(ranges[0].count, 70);
+	cr_assert_eq(bedrock_pages_isolate(&pages, chunk, BEDROCK_REST_DIRTY, &wanted, ranges, 4),
+		     0);
+}
+
+Test(pages, random_traffic_keeps_every_invariant)
+{
+	static struct bedrock_run *runs[200];
+	uint32_t random = 7;
+
+	for (int i = 0; i < 5000; i++) {
+		random = random * 1664525 + 1013904223;
+		struct bedrock_run **slot = &runs[(random >> 8) % 200];
+
+		if (*slot)
+			bedrock_pages_free(&pages, *slot);
+		*slot = random >> 31 ? take((random >> 16) % 120 + 1, NULL) : NULL;
+		if (i % 100 == 0)
+			cr_assert(bedrock_pages_is_valid(&pages));
+	}
+	for (int i = 0; i < 200; i++) {
+		if (runs[i])
+			bedrock_pages_free(&pages, runs[i]);
+	}
+	cr_assert(bedrock_pages_is_valid(&pages));
+	cr_assert_eq(bedrock_load_relaxed(&pages.used_pages), 0);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slabs: blocks are apart, come back by one push per slab, and empty slabs give their pages.
+ */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "allocator/bedrock/arena.h"
+#include "allocator/tests/faults.h"
+
+#define CLASS_64 4u
+#define SLAB_BLOCKS 256u
+
+static struct bedrock_space space;
+static struct bedrock_arena arena;
+
+static void setup(void)
+{
+	bedrock_space_init(&space);
+	bedrock_arena_init(&arena, 0, &space);
+	fault_install();
+}
+
+TestSuite(slab, .init = setup, .timeout = 60);
+
+/* Take exactly `count` blocks, as one chain. */
+static void *take(uint32_t count)
+{
+	void *chain = NULL;
+
+	while (count > 0) {
+		struct bedrock_list list = {.head = NULL};
+
+		cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, count, true, &list), 0);
+		cr_assert_gt(list.count, 0);
+		cr_assert_leq(list.count, count);
+		count -= list.count;
+		void *last = list.head;
+
+		while (*(void **)last)
+			last = *(void **)last;
+		*(void **)last = chain;
+		chain = list.head;
+	}
+	return chain;
+}
+
+static uint64_t blocks_out(void)
+{
+	return bedrock_load_relaxed(&arena.bins[CLASS_64].blocks_out);
+}
+
+static uint32_t slab_count(void)
+{
+	return bedrock_load_relaxed(&arena.bins[CLASS_64].slab_count);
+}
+
+Test(slab, carved_blocks_are_neighbours_in_order)
+{
+	char *first = take(10);
+
+	cr_assert_eq((uintptr_t)first % 4096, 0);
+	for (int i = 0; i < 9; i++, first += 64)
+		cr_assert_eq(*(char **)first, first + 64);
+	cr_assert_null(*(char **)first);
+}
+
+Test(slab, class_and_slab_are_found_from_every_block)
+{
+	void *chain = take(SLAB_BLOCKS);
+	struct bedrock_run *run = bedrock_chunk_slab_of(chain);
+
+	for (void *block = chain; block; block = *(void **)block) {
+		cr_assert_eq(bedrock_chunk_class_of(block), CLASS_64);
+		cr_assert_eq(bedrock_chunk_slab_of(block), run);
+	}
+	cr_assert_eq(run->capacity, SLAB_BLOCKS);
+	cr_assert_eq(run->listed, BEDROCK_SLAB_UNLISTED);
+}
+
+Test(slab, returned_chain_waits_on_the_pending_list_and_is_then_taken_whole)
+{
+	void *chain = take(SLAB_BLOCKS);
+	struct bedrock_run *run = bedrock_chunk_slab_of(chain);
+
+	bedrock_slab_return(CLASS_64, chain);
+	cr_assert_eq(bedrock_load_relaxed(&run->remote) >> 48, SLAB_BLOCKS);
+	cr_assert_eq(bedrock_load_relaxed(&arena.bins[CLASS_64].pending), run);
+	cr_assert_eq(bedrock_load_relaxed(&arena.pending_pages), run->page_count);
+	struct bedrock_list list;
+
+	cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, 1000, true, &list), 0);
+	cr_assert_eq(list.count, SLAB_BLOCKS);
+	cr_assert_eq(bedrock_load_relaxed(&arena.pending_pages), 0);
+	cr_assert_eq(slab_count(), 1);
+}
+
+Test(slab, blocks_of_many_slabs_in_one_list_find_their_slabs)
+{
+	uint32_t slabs = 40;
+	void *blocks[40 * 3];
+	void *chain = NULL;
+
+	for (uint32_t i = 0; i < slabs; i++) {
+		void *block = take(SLAB_BLOCKS);
+
+		for (int j = 0; j < 3; j++) {
+			blocks[j * slabs + i] = block;
+			block = *(void **)block;
+		}
+	}
+	/* Neighbours in the chain are never of one slab. */
+	for (uint32_t i = 0; i < slabs * 3; i++) {
+		*(void **)blocks[i] = chain;
+		chain = blocks[i];
+	}
+	bedrock_slab_return(CLASS_64, chain);
+	bedrock_slab_collect(&arena, CLASS_64, true);
+	cr_assert_eq(blocks_out(), slabs * (SLAB_BLOCKS - 3));
+	take(slabs * 3);
+	cr_assert_eq(slab_count(), slabs);
+}
+
+Test(slab, empty_slabs_give_their_pages_back_but_one_may_be_kept)
+{
+	void *chain = take(10 * SLAB_BLOCKS);
+
+	bedrock_slab_return(CLASS_64, chain);
+	bedrock_slab_collect(&arena, CLASS_64, true);
+	cr_assert_eq(slab_count(), 1);
+	bedrock_slab_collect(&arena, CLASS_64, false);
+	cr_assert_eq(slab_count(), 0);
+	cr_assert_eq(bedrock_load_relaxed(&arena.pages.used_pages), 0);
+	cr_assert_eq(blocks_out(), 0);
+}
+
+Test(slab, partly_carved_slab_with_all_blocks_back_is_empty)
+{
+	bedrock_slab_return(CLASS_64, take(5));
+	bedrock_slab_collect(&arena, CLASS_64, false);
+	cr_assert_eq(slab_count(), 0);
+}
+
+Test(slab, returned_blocks_are_preferred_to_new_ones)
+{
+	void *chain = take(SLAB_BLOCKS + 10);
+	void *block = chain;
+
+	while (bedrock_chunk_slab_of(block) == bedrock_chunk_slab_of(chain))
+		block = *(void **)block;
+	*(void **)block = NULL;
+	bedrock_slab_return(CLASS_64, block);
+	cr_assert_eq(take(1), block);
+}
+
+Test(slab, without_growth_there_is_enomem_and_no_call)
+{
+	struct bedrock_list list;
+
+	cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, 1, false, &list), -ENOMEM);
+	cr_assert_eq(faults.mmap.seen, 0);
+}
+
+/* Each thread takes blocks, stamps them, checks them, and returns them, over and over. */
+static void *take_and_return(void *argument)
+{
+	uintptr_t stamp = (uintptr_t)argument;
+
+	for (int i = 0; i < 3000; i++) {
+		void *chain = take((uint32_t)(i % 90) + 1);
+
+		for (void *block = chain; block; block = *(void **)block)
+			((uintptr_t *)block)[1] = stamp;
+		for (void *block = chain; block; block = *(void **)block) {
+			if (((uintptr_t *)block)[1] != stamp)
+				return (void *)1;
+		}
+		bedrock_slab_return(CLASS_64, chain);
+		if (i % 50 == 0)
+			bedrock_slab_collect(&arena, CLASS_64, false);
+	}
+	return NULL;
+}
+
+Test(slab, threads_that_push_and_collect_at_once_lose_no_block)
+{
+	pthread_t threads[4];
+	void *result = NULL;
+
+	for (uintptr_t i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, take_and_return, (void *)(i + 1));
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], &result);
+		cr_assert_null(result);
+	}
+	bedrock_slab_collect(&arena, CLASS_64, false);
+	cr_assert_eq(slab_count(), 0);
+	cr_assert_eq(blocks_out(), 0);
+	cr_assert_eq(bedrock_load_relaxed(&arena.pages.used_pages), 0);
+}
