@@ -62,7 +62,8 @@ static int find_in(char *const *folders, const char *name, char *path, size_t si
 
 		if (found == 0)
 			return 0;
-		if (found == -EACCES)
+		/* A folder that we may not search is as good as none. */
+		if (found == -EACCES && access(path, F_OK) == 0)
 			status = found;
 	}
 	return status;
