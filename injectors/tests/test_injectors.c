@@ -273,7 +273,7 @@ Test(memory_limit, a_data_limit_that_was_nearly_met_counts_as_fired, .timeout = 
 
 Test(memory_limit, a_data_limit_that_is_far_away_has_not_fired, .timeout = 60)
 {
-	choose("memory-limit", "limit=64GiB via=data");
+	choose("memory-limit", "limit=1048576GiB via=data");
 	prepare();
 	start_on(take_little);
 	tick_for(20);

@@ -260,7 +260,7 @@ static void expect_equal(const struct settings *a, const struct settings *b, con
 Test(option, printed_options_parse_back_to_the_same_values)
 {
 	srandom(42);
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 500; i++) {
 		const struct settings settings = random_settings();
 		struct settings back = defaults();
 		struct hq_error error = { "" };

