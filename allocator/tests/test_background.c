@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The background thread: it comes when there is work, does it, and goes; with real time.
+ */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/heap.h"
+#include "allocator/tests/faults.h"
+
+static void setup(void)
+{
+	bedrock_heap_ensure(&bedrock_heap);
+	bedrock_heap.options.is_background_thread = true;
+	bedrock_heap.options.dirty_decay_ms = 100;
+	fault_install();
+}
+
+TestSuite(background, .init = setup, .timeout = 30);
+
+static void sleep_ms(long ms)
+{
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
+static bool is_running(void)
+{
+	return bedrock_load_acquire(&bedrock_heap.background.is_running);
+}
+
+static uint64_t dirty_bytes(void)
+{
+	struct bedrock_stats stats;
+
+	bedrock_stats_read(&stats);
+	return stats.dirty_bytes;
+}
+
+static void make_dirty(size_t count)
+{
+	static void *blocks[200];
+
+	for (size_t i = 0; i < count; i++)
+		blocks[i] = memset(bedrock_malloc(100000), 1, 100000);
+	for (size_t i = 0; i < count; i++)
+		bedrock_free(blocks[i]);
+}
+
+/* Wait until a condition holds, but not for ever. */
+static bool within_ms(long ms, bool (*holds)(void))
+{
+	for (long waited = 0; waited < ms; waited += 10) {
+		if (holds())
+			return true;
+		sleep_ms(10);
+	}
+	return holds();
+}
+
+static bool is_clean(void)
+{
+	return dirty_bytes() == 0;
+}
+
+static bool is_gone(void)
+{
+	return !is_running();
+}
+
+Test(background, idle_program_gets_clean_and_the_thread_then_ends)
+{
+	make_dirty(200);
+	cr_assert(is_running());
+	cr_assert_gt(dirty_bytes(), 1 << 20);
+	cr_assert(within_ms(2000, is_clean));
+	cr_assert(within_ms(5000, is_gone));
+	cr_assert_eq(faults.thread.seen, 1);
+}
+
+Test(background, little_memory_starts_no_thread)
+{
+	make_dirty(5);
+	make_dirty(5);
+	cr_assert_not(is_running());
+	cr_assert_eq(faults.thread.seen, 0);
+}
+
+Test(background, thread_comes_back_for_new_work)
+{
+	make_dirty(100);
+	cr_assert(within_ms(6000, is_gone));
+	make_dirty(100);
+	cr_assert(is_running());
+	cr_assert(within_ms(2000, is_clean));
+}
+
+Test(background, option_false_starts_none)
+{
+	bedrock_heap.options.is_background_thread = false;
+	make_dirty(200);
+	cr_assert_eq(faults.thread.seen, 0);
+}
+
+Test(background, before_the_constructor_no_thread_is_started)
+{
+	bedrock_store_relaxed(&bedrock_heap.is_constructed, false);
+	make_dirty(200);
+	cr_assert_eq(faults.thread.seen, 0);
+}
+
+Test(background, child_of_a_fork_starts_its_own)
+{
+	make_dirty(200);
+	cr_assert(is_running());
+	pid_t child = fork();
+
+	if (child == 0) {
+		bool was_running = is_running();
+
+		make_dirty(200);
+		_exit(!was_running && is_running() && within_ms(2000, is_clean) ? 0 : 1);
+	}
+	int status = 1;
+
+	waitpid(child, &status, 0);
+	cr_assert_eq(status, 0);
+}
+
+static void *make_dirty_and_end(void *argument)
+{
+	(void)argument;
+	make_dirty(200);
+	return is_running() ? argument : NULL;
+}
+
+Test(background, thread_ends_with_the_last_user_of_the_allocator)
+{
+	pthread_t thread;
+	void *result = NULL;
+	int token;
+
+	/* Minutes of work left, which must not matter. */
+	bedrock_heap.options.dirty_decay_ms = 200000;
+	pthread_create(&thread, NULL, make_dirty_and_end, &token);
+	pthread_join(thread, &result);
+	cr_assert_eq(result, &token, "the thread was started");
+	cr_assert(within_ms(3000, is_gone));
+}

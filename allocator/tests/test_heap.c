@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The choice of an arena, and where memory comes from when that arena has none.
+ */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdint.h>
+
+#include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/heap.h"
+#include "allocator/tests/faults.h"
+
+static void setup(void)
+{
+	bedrock_heap_ensure(&bedrock_heap);
+	bedrock_heap.options.is_background_thread = false;
+	fault_install();
+}
+
+TestSuite(heap, .init = setup, .timeout = 30);
+
+Test(heap, any_thread_index_gives_an_arena_below_the_count)
+{
+	bedrock_heap.options.is_percpu_arena = false;
+	bedrock_store_relaxed(&bedrock_heap.arena_count, 5);
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct bedrock_arena *arena = bedrock_heap_arena(&bedrock_heap, i * 7919u);
+
+		cr_assert_lt(arena->index, 5);
+		cr_assert_eq(bedrock_heap_arena_at(&bedrock_heap, arena->index), arena);
+	}
+}
+
+Test(heap, more_arenas_than_cpus_are_no_problem)
+{
+	bedrock_store_relaxed(&bedrock_heap.arena_count, 24);
+	for (int i = 0; i < 1000; i++)
+		bedrock_free(bedrock_malloc((size_t)i * 100));
+}
+
+Test(heap, arena_without_memory_is_helped_out_by_another)
+{
+	struct bedrock_list list;
+	struct bedrock_arena *other;
+
+	bedrock_store_relaxed(&bedrock_heap.arena_count, 2);
+	bedrock_heap.options.is_percpu_arena = false;
+	other = bedrock_heap_arena(&bedrock_heap, 1);
+	cr_assert_eq(bedrock_slab_take(&bedrock_heap.first_arena, 4, 1, true, &list), 0);
+	faults.mmap.error = ENOMEM;
+	cr_assert_eq(bedrock_heap_take(&bedrock_heap, other, 4, 10, &list), 0);
+	cr_assert_eq(bedrock_run_chunk(bedrock_chunk_slab_of(list.head))->arena,
+		     &bedrock_heap.first_arena);
+	cr_assert_gt(faults.mmap.hit, 0);
+}
+
+Test(heap, slabs_of_other_classes_are_turned_into_what_is_needed)
+{
+	static void *blocks[100000];
+	uint32_t count = 0;
+
+	bedrock_heap.options.is_tcache = false;
+	bedrock_store_relaxed(&bedrock_heap.arena_count, 1);
+	bedrock_free(bedrock_malloc(64));
+	faults.mmap.error = ENOMEM;
+	while (count < 100000 && (blocks[count] = bedrock_malloc(64)))
+		count++;
+	cr_assert_gt(count, 10000);
+	cr_assert_lt(count, 100000);
+	for (uint32_t i = 0; i < count; i++)
+		bedrock_free(blocks[i]);
+	for (int i = 0; i < 50; i++)
+		cr_assert(bedrock_malloc(60000));
+}
+
+static struct bedrock_heap other_heap;
+
+/* -> NULL if the heap was not ready after all. */
+static void *ensure_other(void *argument)
+{
+	bedrock_heap_ensure(&other_heap);
+	return bedrock_heap_arena_at(&other_heap, 0) == &other_heap.first_arena ? argument : NULL;
+}
+
+Test(heap, threads_that_come_first_together_all_find_it_ready)
+{
+	pthread_t threads[8];
+	void *result = NULL;
+	int token;
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, ensure_other, &token);
+	for (int i = 0; i < 8; i++) {
+		pthread_join(threads[i], &result);
+		cr_assert_eq(result, &token);
+	}
+	cr_assert_geq(bedrock_load_relaxed(&other_heap.arena_count), 1);
+}
