@@ -41,9 +41,9 @@ A rule that must fire and does not makes the case inconclusive.
 
 The program owns stdout, the report goes to stderr or to a file.
 
-  $ "$HEAPQUAKE" run --results=none -q -- echo hello 2> /dev/null
+  $ "$HEAPQUAKE" run --results=none -q -- sh -c 'sleep 0.3; echo hello' 2> /dev/null
   hello
-  $ "$HEAPQUAKE" run --results=none -q -o "$CRAMTMP/report" -- echo hello 2> /dev/null
+  $ "$HEAPQUAKE" run --results=none -q -o "$CRAMTMP/report" -- sh -c 'sleep 0.3; echo hello' 2> /dev/null
   hello
   $ last < "$CRAMTMP/report"
   1 scenario: 1 pass (seed 42)
