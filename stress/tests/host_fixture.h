@@ -25,13 +25,8 @@ struct host_fixture {
 	struct hq_allocator allocator; /* glibc's, until a test replaces members */
 };
 
-/* Present under a leak checker. Tests of damage lose memory: what is broken is left alone. */
-void __lsan_disable(void) __attribute__((weak));
-
 static inline void host_fixture_start(struct host_fixture *fixture)
 {
-	if (__lsan_disable != NULL)
-		__lsan_disable();
 	fixture->wire = mmap(NULL, sizeof(*fixture->wire), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	cr_assert_neq(fixture->wire, MAP_FAILED);

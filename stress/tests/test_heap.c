@@ -144,6 +144,7 @@ Test(heap, damage_before_a_realloc_is_not_blamed_on_it)
 	hq_block_resize(&heap, &block, 32);
 	cr_assert_eq(seen(HQ_EVENT_CONTENT, NULL), 1);
 	cr_assert_eq(seen(HQ_EVENT_REALLOC, NULL), 0);
+	hq_block_free(&heap, &block);
 }
 
 /* ---- alignment ---- */
@@ -153,6 +154,11 @@ static uint64_t misplace_by;
 static void *misplaced_malloc(size_t size)
 {
 	return (char *)malloc(size + 64) + misplace_by;
+}
+
+static void misplaced_free(void *address)
+{
+	free((char *)address - misplace_by);
 }
 
 static int misplaced_memalign(void **address, size_t alignment, size_t size)
@@ -165,22 +171,19 @@ static int misplaced_memalign(void **address, size_t alignment, size_t size)
 	return 0;
 }
 
-static void never_free(void *address)
-{
-	(void)address;
-}
-
 Test(heap, a_misaligned_block_is_reported)
 {
 	struct hq_block block;
 	struct hq_event event;
 
 	fixture.allocator.malloc = misplaced_malloc;
+	fixture.allocator.free = misplaced_free;
 	misplace_by = 8;
 	cr_assert(hq_block_alloc(&heap, &block, 16));
 	cr_assert_eq(seen(HQ_EVENT_ALIGNMENT, &event), 1);
 	cr_assert_eq(event.expected, 16);
 	cr_assert_eq(event.got, 8);
+	hq_block_free(&heap, &block);
 }
 
 Test(heap, small_blocks_need_no_more_alignment_than_their_size)
@@ -188,13 +191,17 @@ Test(heap, small_blocks_need_no_more_alignment_than_their_size)
 	struct hq_block block;
 
 	fixture.allocator.malloc = misplaced_malloc;
+	fixture.allocator.free = misplaced_free;
 	misplace_by = 8;
 	cr_assert(hq_block_alloc(&heap, &block, 15));
+	hq_block_free(&heap, &block);
 	cr_assert_eq(seen(HQ_EVENT_ALIGNMENT, NULL), 0);
 	misplace_by = 4;
 	cr_assert(hq_block_alloc(&heap, &block, 7));
+	hq_block_free(&heap, &block);
 	cr_assert_eq(seen(HQ_EVENT_ALIGNMENT, NULL), 0);
 	cr_assert(hq_block_alloc(&heap, &block, 8));
+	hq_block_free(&heap, &block);
 	cr_assert_eq(seen(HQ_EVENT_ALIGNMENT, NULL), 1);
 }
 
@@ -205,11 +212,13 @@ Test(heap, an_aligned_block_must_have_the_alignment_asked_for)
 
 	fixture.allocator.posix_memalign = misplaced_memalign;
 	fixture.allocator.aligned_alloc = NULL;
+	fixture.allocator.free = misplaced_free;
 	misplace_by = 1024;
 	cr_assert(hq_block_aligned(&heap, &block, 2048, 100));
 	cr_assert_eq(seen(HQ_EVENT_ALIGNMENT, &event), 1);
 	cr_assert_eq(event.expected, 2048);
 	cr_assert_eq(event.got, 1024);
+	hq_block_free(&heap, &block);
 }
 
 /* ---- overlap ---- */
@@ -219,6 +228,11 @@ static void *the_same_malloc(size_t size)
 	static _Alignas(64) char block[4096];
 
 	return size <= sizeof(block) / 2 ? block + (size == 100 ? 0 : 32) : NULL;
+}
+
+static void never_free(void *address)
+{
+	(void)address;
 }
 
 Test(heap, a_block_over_a_live_one_is_reported_with_the_first_shared_byte)
@@ -294,7 +308,7 @@ Test(heap, raw_calloc_is_checked_over_its_whole_length)
 {
 	fixture.allocator.calloc = dirty_calloc;
 	dirty_at = 4 * 30 - 1;
-	hq_heap_calloc(&heap, 4, 30);
+	hq_heap_free(&heap, hq_heap_calloc(&heap, 4, 30), 4 * 30);
 	cr_assert_eq(seen(HQ_EVENT_NONZERO, NULL), 1);
 }
 
@@ -448,6 +462,7 @@ Test(heap, a_realloc_that_fails_and_damages_the_old_block_is_reported)
 	fixture.allocator.realloc = destroying_realloc;
 	cr_assert_not(hq_block_resize(&heap, &block, 150));
 	cr_assert_eq(seen(HQ_EVENT_REALLOC, NULL), 1);
+	hq_block_free(&heap, &block);
 }
 
 /* ---- usable size ---- */

@@ -192,17 +192,30 @@ Test(workload_insert_scan, a_damaged_link_is_reported_and_not_followed)
 	fill(100);
 	for (int i = 0; i < 50; i++)
 		node = insert_scan_next(&view, &table, node);
+	struct insert_scan_node *const link = node->next[0];
+
 	node->next[0] = (struct insert_scan_node *)0x10;
 	insert_scan_clear(&view, &table, NULL);
 	cr_assert_eq(wrong_data(), 1);
+	cr_assert_eq(hq_load_relaxed(&fixture.wire->workers[0].frees), 49 * 4);
+	node->next[0] = link;
+	table.leftover = node;
+	insert_scan_free_leftover(&view, &table);
+	cr_assert_eq(host_fixture_sum(&fixture).requested, 0);
 }
 
 Test(workload_insert_scan, a_damaged_height_is_reported)
 {
 	fill(10);
-	insert_scan_next(&view, &table, NULL)->height = 1ull << 40;
+	struct insert_scan_node *const node = insert_scan_next(&view, &table, NULL);
+	const uint64_t height = node->height;
+
+	node->height = 1ull << 40;
 	cr_assert_null(insert_scan_next(&view, &table, NULL));
 	cr_assert_eq(wrong_data(), 1);
+	node->height = height;
+	insert_scan_clear(&view, &table, NULL);
+	cr_assert_eq(host_fixture_sum(&fixture).requested, 0);
 }
 
 Test(workload_insert_scan, damage_met_while_inserting_is_reported_once)
@@ -212,19 +225,32 @@ Test(workload_insert_scan, damage_met_while_inserting_is_reported_once)
 	};
 
 	fill(10);
-	insert_scan_next(&view, &table, NULL)->key ^= 1;
+	struct insert_scan_node *const node = insert_scan_next(&view, &table, NULL);
+
+	node->key ^= 1;
 	cr_assert_not(insert_scan_insert(&view, &table, &shape));
 	cr_assert_not(insert_scan_insert(&view, &table, &shape));
 	cr_assert_eq(wrong_data(), 1);
+	node->key ^= 1;
+	insert_scan_clear(&view, &table, NULL);
+	cr_assert_eq(host_fixture_sum(&fixture).requested, 0);
 }
 
 Test(workload_insert_scan, a_damaged_row_is_reported_and_its_fields_left_alone)
 {
 	fill(10);
-	insert_scan_next(&view, &table, NULL)->row->fields[1].address = (void *)8;
+	struct insert_scan_row *const row = insert_scan_next(&view, &table, NULL)->row;
+	void *const field = row->fields[1].address;
+
+	row->fields[1].address = (void *)8;
 	insert_scan_clear(&view, &table, NULL);
 	cr_assert_eq(wrong_data(), 1);
 	cr_assert_eq(host_fixture_all_events(&fixture), 1);
+	row->fields[1].address = field;
+	hq_block_free(&heap, &row->fields[0]);
+	hq_block_free(&heap, &row->fields[1]);
+	hq_heap_free(&heap, row, sizeof(*row) + 2 * sizeof(row->fields[0]));
+	cr_assert_eq(host_fixture_sum(&fixture).requested, 0);
 }
 
 Test(workload_insert_scan, a_damaged_field_is_reported)
@@ -236,16 +262,17 @@ Test(workload_insert_scan, a_damaged_field_is_reported)
 	cr_assert_eq(host_fixture_sum(&fixture).requested, 0);
 }
 
+/* A whole node that simply is not there any more: as if the link had never been written. */
 Test(workload_insert_scan, a_lost_row_is_reported)
 {
-	struct insert_scan_node *node;
-
 	fill(10);
-	/* A whole node that simply is not there any more: as if the link had never been written. */
-	node = insert_scan_next(&view, &table, NULL);
+	struct insert_scan_node *const node = insert_scan_next(&view, &table, NULL);
+
 	table.head[0] = node->next[0];
 	insert_scan_clear(&view, &table, NULL);
 	cr_assert_eq(wrong_data(), 1);
+	insert_scan_free_node(&view, node);
+	cr_assert_eq(host_fixture_sum(&fixture).requested, 0);
 }
 
 static bool every_second(const struct insert_scan *self, uint64_t key)
