@@ -20,7 +20,8 @@ struct hq_explain_topic {
 /* Sorted by name, name NULL ends it. */
 extern const struct hq_explain_topic hq_explain_topics[];
 
-/* Prints what is known of a workload, injector, checker, metric, call or allocator; false: nothing.
+/* Prints what is known of a workload, injector, checker, metric, call, allocator or key; false:
+ * nothing.
  */
 bool hq_explain_part(const char *name);
 
@@ -31,5 +32,7 @@ size_t hq_explain_part_names(const char **names, size_t count, size_t room);
 void hq_explain_options(const struct hq_option *table, const char *missing);
 void hq_explain_contract_row(const struct hq_contract_row *row);
 void hq_explain_metrics(void);
+/* The keys of `run`, or one of them; false if there is none of that name. */
+bool hq_explain_run_options(const char *only);
 
 #endif

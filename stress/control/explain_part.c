@@ -12,6 +12,7 @@
 #include "stress/check/check.h"
 #include "stress/control/allocator.h"
 #include "stress/control/explain.h"
+#include "stress/control/scenario.h"
 #include "stress/workload/workload.h"
 
 /* ---- options ---- */
@@ -255,6 +256,24 @@ static bool explain_call(const char *name)
 	return true;
 }
 
+/* A key of a scenario file, in every section that has it. */
+static bool explain_key(const char *name)
+{
+	bool found = false;
+
+	for (const struct hq_scenario_key *key = hq_scenario_keys; key->section; key++) {
+		if (strcmp(key->name, name) != 0)
+			continue;
+		printf("key %s%s%s: %s\n", key->section, key->section[0] ? "." : "", name,
+		       key->help);
+		found = true;
+	}
+	if (!hq_option_find(hq_run_option_table, name))
+		return found;
+	puts("key of run:");
+	return hq_explain_run_options(name);
+}
+
 bool hq_explain_part(const char *name)
 {
 	bool found = explain_workload(name);
@@ -263,7 +282,8 @@ bool hq_explain_part(const char *name)
 	found = explain_checker(name) || found;
 	found = explain_metric(name) || found;
 	found = explain_call(name) || found;
-	return explain_allocator(name) || found;
+	found = explain_allocator(name) || found;
+	return explain_key(name) || found;
 }
 
 static size_t add(const char **names, size_t count, size_t room, const char *name)
@@ -287,5 +307,9 @@ size_t hq_explain_part_names(const char **names, size_t count, size_t room)
 		count = add(names, count, room, hq_call_name((enum hq_call)call));
 	for (const char *const *name = hq_allocator_names(); *name; name++)
 		count = add(names, count, room, *name);
+	for (const struct hq_scenario_key *key = hq_scenario_keys; key->section; key++)
+		count = add(names, count, room, key->name);
+	for (const struct hq_option *option = hq_run_option_table; option->name; option++)
+		count = add(names, count, room, option->name);
 	return count;
 }

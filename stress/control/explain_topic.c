@@ -136,10 +136,28 @@ static void print_known(void)
 	print_keys("known");
 }
 
+/* The default of memory-cap is no constant: it depends on the machine. */
+bool hq_explain_run_options(const char *only)
+{
+	bool found = false;
+
+	for (const struct hq_option *option = hq_run_option_table; option->name; option++) {
+		struct hq_option one[] = { *option, { .name = NULL } };
+
+		if (only && strcmp(option->name, only) != 0)
+			continue;
+		if (strcmp(option->name, "memory-cap") == 0)
+			one[0].fallback = NULL;
+		hq_explain_options(one, "default: three quarters of what is available");
+		found = true;
+	}
+	return found;
+}
+
 static void print_run(void)
 {
 	puts("How a scenario is run:\n");
-	hq_explain_options(hq_run_option_table, "compulsory");
+	hq_explain_run_options(NULL);
 }
 
 static void print_mechanism(void)

@@ -44,6 +44,8 @@ What explain tells.
   $ "$HEAPQUAKE" explain run | grep -A1 timeout
     timeout          DURATION     wall-clock limit of one run
                                   default 60s, 100ms to 24h
+  --
+  key run: how it is run: timeout, hang, settle, pairs, sample, memory-cap, mechanism, seed
 
   $ "$HEAPQUAKE" explain units | tail -6
     SIZE      64B 4KiB 1.5MiB 2GiB        kB and MB are refused as ambiguous
@@ -90,3 +92,12 @@ What explain tells.
   heapquake explain: unknown option '--all'
   Try 'heapquake explain --help'.
   [2]
+
+  $ "$HEAPQUAKE" explain ready timeout checker
+  key target.ready: { file: PATH }: the driver waits until PATH exists
+  
+  key of run:
+    timeout          DURATION     wall-clock limit of one run
+                                  default 60s, 100ms to 24h
+  
+  key known.checker: only findings of that checker count as known
