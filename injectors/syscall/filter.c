@@ -456,7 +456,7 @@ int hq_filter_build(const struct hq_filter_spec *spec, struct sock_filter *progr
 {
 	struct builder b = { .program = program, .room = room };
 	struct dispatch dispatch = { .calls = { 0 } };
-	const uint32_t calls = calls_of_rules(spec);
+	uint32_t calls;
 
 	if (spec->rule_count > HQ_RULES_MAX || spec->range_count > HQ_FILTER_RANGES ||
 	    spec->guard_range_count > HQ_FILTER_RANGES)
@@ -464,6 +464,7 @@ int hq_filter_build(const struct hq_filter_spec *spec, struct sock_filter *progr
 	for (size_t i = 0; i < spec->rule_count; i++)
 		if (spec->action == 0 && !is_static(&spec->rules[i]))
 			return -EINVAL;
+	calls = calls_of_rules(spec);
 	emit_architecture(&b);
 	emit_dispatch(&b, spec, calls, &dispatch);
 	emit_parts(&b, spec, calls, &dispatch);
