@@ -14,7 +14,8 @@
 
 /* Address space; what is touched of it is two pages. Room for a program's static TLS. */
 #define BEDROCK_BACKGROUND_STACK_BYTES ((size_t)256 << 10)
-#define BEDROCK_BACKGROUND_SLEEP_MIN_NS UINT64_C(10000000)
+/* The coarse clock may lag by this much: woken earlier, we would find nothing due yet. */
+#define BEDROCK_BACKGROUND_CLOCK_NS UINT64_C(10000000)
 #define BEDROCK_BACKGROUND_SLEEP_MAX_NS UINT64_C(1000000000)
 /* How long there must have been nothing to do before the thread ends. */
 #define BEDROCK_BACKGROUND_IDLE_NS UINT64_C(2000000000)
@@ -25,11 +26,9 @@ static uint64_t bedrock_background_sleep_ns(const struct bedrock_heap *heap)
 {
 	uint64_t sleep_ns = bedrock_decay_interval_ns(heap);
 
-	if (sleep_ns < BEDROCK_BACKGROUND_SLEEP_MIN_NS)
-		return BEDROCK_BACKGROUND_SLEEP_MIN_NS;
 	if (sleep_ns > BEDROCK_BACKGROUND_SLEEP_MAX_NS)
-		return BEDROCK_BACKGROUND_SLEEP_MAX_NS;
-	return sleep_ns;
+		sleep_ns = BEDROCK_BACKGROUND_SLEEP_MAX_NS;
+	return sleep_ns + BEDROCK_BACKGROUND_CLOCK_NS;
 }
 
 static bool bedrock_background_is_alone(struct bedrock_heap *heap)

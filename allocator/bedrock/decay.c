@@ -526,7 +526,8 @@ void bedrock_decay_after_free(struct bedrock_heap *heap, struct bedrock_arena *a
 {
 	uint64_t dirty = bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_DIRTY]);
 
-	if (bedrock_likely(heap->options.dirty_decay_ms != 0) || dirty < BEDROCK_DECAY_AT_ONCE_PAGES)
+	if (bedrock_likely(heap->options.dirty_decay_ms != 0) ||
+	    dirty < BEDROCK_DECAY_AT_ONCE_PAGES)
 		return;
 	uint64_t now_ns = bedrock_os_now_ns();
 	uint64_t next_ns = bedrock_load_relaxed(&arena->decay.stages[BEDROCK_REST_DIRTY].next_ns);

@@ -118,7 +118,27 @@ static int bedrock_heap_take_anywhere(struct bedrock_heap *heap, unsigned class_
 			continue;
 		/* What other size classes gave back may become a slab of this one. */
 		bedrock_arena_collect(arena, false);
-		if (bedrock_slab_take(arena, class_index, want, false, out) == 0)
+		if (bedrock_slab_take(arena, class_index, want, BEDROCK_EFFORT_SLAB, out) == 0)
+			return 0;
+	}
+	return -ENOMEM;
+}
+
+/*
+ * What other arenas have lying idle. Asked before this arena makes a slab: a thread that moves
+ * between CPUs would otherwise leave free blocks behind in each arena it has been to.
+ */
+static int bedrock_heap_take_idle(struct bedrock_heap *heap, const struct bedrock_arena *but,
+				  unsigned class_index, uint32_t want, struct bedrock_list *out)
+{
+	uint32_t count = bedrock_load_relaxed(&heap->arena_count);
+
+	for (uint32_t i = 1; i < count; i++) {
+		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, (but->index + i) % count);
+
+		if (!arena || !bedrock_bin_has_some(&arena->bins[class_index]))
+			continue;
+		if (bedrock_slab_take(arena, class_index, want, BEDROCK_EFFORT_REUSE, out) == 0)
 			return 0;
 	}
 	return -ENOMEM;
@@ -127,12 +147,16 @@ static int bedrock_heap_take_anywhere(struct bedrock_heap *heap, unsigned class_
 int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first,
 		      unsigned class_index, uint32_t want, struct bedrock_list *out)
 {
-	if (bedrock_likely(bedrock_slab_take(first, class_index, want, true, out) == 0))
+	if (bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_REUSE, out) == 0)
+		return 0;
+	if (bedrock_heap_take_idle(heap, first, class_index, want, out) == 0)
+		return 0;
+	if (bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_CHUNK, out) == 0)
 		return 0;
 	if (bedrock_heap_take_anywhere(heap, class_index, want, out) == 0)
 		return 0;
 	bedrock_heap_relieve(heap);
-	return bedrock_slab_take(first, class_index, want, true, out);
+	return bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_CHUNK, out);
 }
 
 static int bedrock_heap_take_run_anywhere(struct bedrock_heap *heap,

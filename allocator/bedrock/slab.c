@@ -43,11 +43,10 @@ void bedrock_bin_init(struct bedrock_bin *bin)
 	bedrock_lock_init(&bin->lock, BEDROCK_RANK_BIN);
 }
 
-/* blocks_out is written under the bin's lock only. */
-static void bedrock_bin_count(struct bedrock_bin *bin, int64_t change)
+/* The counters of a bin are written under its lock only. */
+static void bedrock_bin_count(_Atomic(uint64_t) *counter, int64_t change)
 {
-	bedrock_store_relaxed(&bin->blocks_out,
-			      bedrock_load_relaxed(&bin->blocks_out) + (uint64_t)change);
+	bedrock_store_relaxed(counter, bedrock_load_relaxed(counter) + (uint64_t)change);
 }
 
 static void bedrock_slab_unlist(struct bedrock_bin *bin, struct bedrock_run *run)
@@ -93,13 +92,14 @@ static void bedrock_slab_relist(struct bedrock_bin *bin, struct bedrock_run *run
 	bedrock_assert_slow(bedrock_slab_is_valid(run));
 }
 
-static int bedrock_slab_create(struct bedrock_arena *arena, unsigned class_index, bool may_grow)
+static int bedrock_slab_create(struct bedrock_arena *arena, unsigned class_index,
+			       enum bedrock_effort effort)
 {
 	const struct bedrock_pages_request request = {
 		.page_count = bedrock_class_slab_pages(class_index),
 		.align_pages = 1,
 		.class_index = class_index,
-		.may_grow = may_grow,
+		.may_grow = effort == BEDROCK_EFFORT_CHUNK,
 	};
 	struct bedrock_bin *bin = &arena->bins[class_index];
 	struct bedrock_run *run;
@@ -124,6 +124,7 @@ static void bedrock_slab_retire(struct bedrock_arena *arena, struct bedrock_bin 
 				struct bedrock_run *run)
 {
 	bedrock_slab_unlist(bin, run);
+	bedrock_bin_count(&bin->blocks_idle, -(int64_t)run->free_count);
 	bedrock_store_relaxed(&bin->slab_count, bedrock_load_relaxed(&bin->slab_count) - 1);
 	bedrock_pages_free(&arena->pages, run);
 }
@@ -158,7 +159,8 @@ static void bedrock_slab_absorb(struct bedrock_arena *arena, struct bedrock_bin 
 	uint32_t count = (uint32_t)(remote >> BEDROCK_REMOTE_COUNT_SHIFT);
 
 	bedrock_slab_join(run, (void *)(uintptr_t)(remote & BEDROCK_REMOTE_POINTER_MASK), count);
-	bedrock_bin_count(bin, -(int64_t)count);
+	bedrock_bin_count(&bin->blocks_out, -(int64_t)count);
+	bedrock_bin_count(&bin->blocks_idle, count);
 	bedrock_slab_relist(bin, run);
 	if (run->free_count < run->carved_count)
 		return;
@@ -236,9 +238,24 @@ static struct bedrock_list bedrock_slab_carve(struct bedrock_run *run, uint32_t 
 	return list;
 }
 
+static struct bedrock_list bedrock_slab_give(struct bedrock_bin *bin, struct bedrock_run *run,
+					     uint32_t want)
+{
+	struct bedrock_list list;
+
+	if (run->free_count > 0) {
+		list = bedrock_slab_take_free(run, want);
+		bedrock_bin_count(&bin->blocks_idle, -(int64_t)list.count);
+	} else {
+		list = bedrock_slab_carve(run, want);
+	}
+	bedrock_bin_count(&bin->blocks_out, list.count);
+	return list;
+}
+
 /* A slab with something to give, or NULL. The bin's lock is held. */
 static struct bedrock_run *bedrock_slab_find(struct bedrock_arena *arena, unsigned class_index,
-					     bool may_grow)
+					     enum bedrock_effort effort)
 {
 	struct bedrock_bin *bin = &arena->bins[class_index];
 
@@ -249,24 +266,23 @@ static struct bedrock_run *bedrock_slab_find(struct bedrock_arena *arena, unsign
 		if (bin->lists[BEDROCK_SLAB_PARTIAL])
 			return bin->lists[BEDROCK_SLAB_PARTIAL];
 	}
-	if (!bin->lists[BEDROCK_SLAB_CARVING] &&
-	    bedrock_slab_create(arena, class_index, may_grow))
+	if (bin->lists[BEDROCK_SLAB_CARVING] || effort == BEDROCK_EFFORT_REUSE)
+		return bin->lists[BEDROCK_SLAB_CARVING];
+	if (bedrock_slab_create(arena, class_index, effort))
 		return NULL;
 	return bin->lists[BEDROCK_SLAB_CARVING];
 }
 
 int bedrock_slab_take(struct bedrock_arena *arena, unsigned class_index, uint32_t want,
-		      bool may_grow, struct bedrock_list *out)
+		      enum bedrock_effort effort, struct bedrock_list *out)
 {
 	struct bedrock_bin *bin = &arena->bins[class_index];
 
 	bedrock_lock_take(&bin->lock);
-	struct bedrock_run *run = bedrock_slab_find(arena, class_index, may_grow);
+	struct bedrock_run *run = bedrock_slab_find(arena, class_index, effort);
 
 	if (run) {
-		*out = run->free_count > 0 ? bedrock_slab_take_free(run, want)
-					   : bedrock_slab_carve(run, want);
-		bedrock_bin_count(bin, out->count);
+		*out = bedrock_slab_give(bin, run, want);
 		/* Still first in its list as long as it has something of the same kind to give. */
 		if (run->free_count == 0)
 			bedrock_slab_relist(bin, run);

@@ -27,7 +27,7 @@ struct bedrock_list {
  * lock covers all but the atomics. Invariant:
  *	lists[l] is a ring of the slabs with listed == l, entered at its first slab
  *	blocks_out is the number of carved blocks that are in no slab's free list; blocks on a
- *	slab's remote list still count as out
+ *	slab's remote list still count as out; blocks_idle is the number of those in free lists
  */
 struct bedrock_bin {
 	struct bedrock_lock lock;
@@ -35,18 +35,34 @@ struct bedrock_bin {
 	_Atomic(uint32_t) slab_count;
 	struct bedrock_run *lists[BEDROCK_SLAB_LIST_COUNT];
 	_Atomic(uint64_t) blocks_out;
+	/* In the free lists of slabs: blocks that were in use before and can be used again. */
+	_Atomic(uint64_t) blocks_idle;
 	/* On its own line: this one is written by every thread that frees. */
 	_Atomic(struct bedrock_run *) pending __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
 void bedrock_bin_init(struct bedrock_bin *bin);
 
-/*
- * Take up to `want` blocks, at least one. -> 0, or -ENOMEM: there is none, and none can be made
- * (which without may_grow only means that no chunk at hand has room).
- */
+/* How far taking may go when no slab has anything to give. */
+enum bedrock_effort {
+	/* No further: be content with what slabs have. */
+	BEDROCK_EFFORT_REUSE,
+	/* Make a slab if a chunk at hand has room. */
+	BEDROCK_EFFORT_SLAB,
+	/* Map a chunk if none has. */
+	BEDROCK_EFFORT_CHUNK,
+};
+
+/* Take up to `want` blocks, at least one. -> 0, or -ENOMEM: none without more effort. */
 int bedrock_slab_take(struct bedrock_arena *arena, unsigned class_index, uint32_t want,
-		      bool may_grow, struct bedrock_list *out);
+		      enum bedrock_effort effort, struct bedrock_list *out);
+
+/* Does a bin look as if it could give without making a slab? A hint, taken without its lock. */
+static inline bool bedrock_bin_has_some(const struct bedrock_bin *bin)
+{
+	return bedrock_load_relaxed(&bin->blocks_idle) > 0 ||
+	       bedrock_load_relaxed(&bin->pending) != NULL;
+}
 
 /* Return a chain of blocks of one size class; they may come from many slabs and arenas. */
 void bedrock_slab_return(unsigned class_index, void *head);

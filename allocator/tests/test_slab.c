@@ -33,7 +33,8 @@ static void *take(uint32_t count)
 	while (count > 0) {
 		struct bedrock_list list = {.head = NULL};
 
-		cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, count, true, &list), 0);
+		cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, count, BEDROCK_EFFORT_CHUNK,
+					       &list), 0);
 		cr_assert_gt(list.count, 0);
 		cr_assert_leq(list.count, count);
 		count -= list.count;
@@ -91,7 +92,7 @@ Test(slab, returned_chain_waits_on_the_pending_list_and_is_then_taken_whole)
 	cr_assert_eq(bedrock_load_relaxed(&arena.pending_pages), run->page_count);
 	struct bedrock_list list;
 
-	cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, 1000, true, &list), 0);
+	cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, 1000, BEDROCK_EFFORT_CHUNK, &list), 0);
 	cr_assert_eq(list.count, SLAB_BLOCKS);
 	cr_assert_eq(bedrock_load_relaxed(&arena.pending_pages), 0);
 	cr_assert_eq(slab_count(), 1);
@@ -159,7 +160,7 @@ Test(slab, without_growth_there_is_enomem_and_no_call)
 {
 	struct bedrock_list list;
 
-	cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, 1, false, &list), -ENOMEM);
+	cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, 1, BEDROCK_EFFORT_SLAB, &list), -ENOMEM);
 	cr_assert_eq(faults.mmap.seen, 0);
 }
 
