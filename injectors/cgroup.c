@@ -36,7 +36,7 @@ static void file_path(char path[FILE_PATH_SIZE], const struct hq_cgroup *group, 
 /* Says which step failed on which file, and returns -errno. */
 static int refuse(struct hq_error *reason, const char *step, const char *path, int error)
 {
-	hq_error_set(reason, "memory cgroup not usable: %s %s: %s", step, path, strerror(error));
+	hq_error_set(reason, "%s %s: %s", step, path, strerror(error));
 	return -error;
 }
 
@@ -136,11 +136,10 @@ int hq_cgroup_create_in(struct hq_cgroup *group, enum hq_cgroup_version version,
 		return status;
 	file_path(path, group, limit_file(group));
 	if (access(path, F_OK) && errno == ENOENT) {
-		hq_error_set(
-			reason,
-			"memory cgroup not usable: groups in %s have no memory controller (see "
-			"its cgroup.subtree_control)",
-			parent);
+		hq_error_set(reason,
+			     "groups in %s have no memory controller (see its "
+			     "cgroup.subtree_control)",
+			     parent);
 		status = -ENOENT;
 	} else {
 		status = open_procs(group, reason);
@@ -182,8 +181,7 @@ int hq_cgroup_create(struct hq_cgroup *group, enum hq_cgroup_version version,
 
 	*group = (struct hq_cgroup){ .version = version, .procs_fd = -1 };
 	if (present_group(version, parent)) {
-		hq_error_set(reason, "memory cgroup not usable: no v%d hierarchy is mounted",
-			     (int)version);
+		hq_error_set(reason, "no hierarchy is mounted");
 		return -ENOENT;
 	}
 	const int status = hq_cgroup_create_in(group, version, parent, reason);
@@ -214,7 +212,7 @@ static int write_checked(const struct hq_cgroup *group, const char *name, uint64
 	if (status)
 		return status;
 	if (read_number(group, name) / page != value / page)
-		return refuse(reason, "reads back differently:", name, EIO);
+		return refuse(reason, "read back", name, EIO);
 	return 0;
 }
 

@@ -86,7 +86,7 @@ static int make_group(const struct settings *settings, enum hq_cgroup_version ve
 	return status;
 }
 
-/* The better interface first. What it says of v1 is what counts, as that is tried last. */
+/* The better interface first. */
 static int make_any_group(const struct settings *settings, struct hq_cgroup *group,
 			  struct hq_error *reason)
 {
@@ -97,7 +97,8 @@ static int make_any_group(const struct settings *settings, struct hq_cgroup *gro
 	const int status = make_group(settings, HQ_CGROUP_V1, group, &reasons[1]);
 
 	if (status)
-		hq_error_set(reason, "%.240s; %.240s", reasons[0].text, reasons[1].text);
+		hq_error_set(reason, "no memory cgroup can be made: v2: %.220s; v1: %.220s",
+			     reasons[0].text, reasons[1].text);
 	return status;
 }
 
