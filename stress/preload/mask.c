@@ -6,7 +6,8 @@
  * is told that it succeeded: its own handler is remembered and called for a SIGSYS that is not
  * ours.
  *
- * A bad pointer crashes here where the kernel would say EFAULT.
+ * Pointers are the program's. The kernel is asked whether they hold, so that a bad one gets EFAULT
+ * as it would without us, and no crash in here.
  */
 #include <errno.h>
 
@@ -15,6 +16,30 @@
 #include "stress/preload/preload.h"
 
 #define NEVER_BLOCKED (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | HQ_SIGSYS_BIT)
+
+/*
+ * Reading a mask from there blocks what it names, for the rest of this handler only: the mask of
+ * the program is put back when the handler returns, and nothing in here traps.
+ */
+static bool can_read(const void *address)
+{
+	return hq_raw4(SYS_rt_sigprocmask, SIG_BLOCK, (long)address, 0, sizeof(uint64_t)) == 0;
+}
+
+static bool can_write(void *address)
+{
+	return hq_raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)address, sizeof(uint64_t)) == 0;
+}
+
+static bool can_read_action(const struct hq_kernel_sigaction *action)
+{
+	return can_read(&action->handler) && can_read(&action->mask);
+}
+
+static bool can_write_action(struct hq_kernel_sigaction *action)
+{
+	return can_write(&action->handler) && can_write(&action->mask);
+}
 
 /* The new mask takes effect when the kernel restores the context that it is written into. */
 int64_t hq_mask_sigprocmask(const uint64_t args[6], uint64_t *current_mask)
@@ -26,6 +51,8 @@ int64_t hq_mask_sigprocmask(const uint64_t args[6], uint64_t *current_mask)
 
 	if (args[3] != sizeof(uint64_t))
 		return -EINVAL;
+	if (set && !can_read(set))
+		return -EFAULT;
 	if (set) {
 		switch ((int)args[0]) {
 		case SIG_BLOCK:
@@ -42,6 +69,8 @@ int64_t hq_mask_sigprocmask(const uint64_t args[6], uint64_t *current_mask)
 		}
 	}
 	*current_mask = next & ~NEVER_BLOCKED;
+	if (old_set && !can_write(old_set))
+		return -EFAULT;
 	if (old_set)
 		*old_set = old;
 	return 0;
@@ -54,6 +83,8 @@ int64_t hq_mask_sigprocmask(const uint64_t args[6], uint64_t *current_mask)
 static int64_t set_program_sigsys(const struct hq_kernel_sigaction *action,
 				  struct hq_kernel_sigaction *old)
 {
+	if (old && !can_write_action(old))
+		return -EFAULT;
 	if (old)
 		*old = hq_preload.program_sigsys;
 	if (action && (uint32_t)hq_raw1(SYS_getpid, 0) == hq_preload.process)
@@ -68,6 +99,8 @@ int64_t hq_mask_sigaction(const uint64_t args[6])
 
 	if (args[3] != sizeof(uint64_t))
 		return -EINVAL;
+	if (action && !can_read_action(action))
+		return -EFAULT;
 	if ((int)args[0] == SIGSYS)
 		return set_program_sigsys(action, (struct hq_kernel_sigaction *)args[2]);
 	if (!action)
@@ -91,11 +124,20 @@ struct indirect {
 static int64_t wait_unmasked(const struct hq_guarded_wait *wait, const uint64_t args[6])
 {
 	const struct indirect *given = (const struct indirect *)args[wait->mask_argument];
-	const uint64_t *mask = wait->is_indirect ? given->mask : (const uint64_t *)given;
-	uint64_t without = mask ? *mask & ~HQ_SIGSYS_BIT : 0;
-	struct indirect indirect = { .mask = mask ? &without : NULL };
+	const uint64_t *mask = (const uint64_t *)given;
+	struct indirect indirect;
+	uint64_t without = 0;
 	long with[6];
 
+	if (wait->is_indirect && (!can_read(&given->mask) || !can_read(&given->size)))
+		return -EFAULT;
+	if (wait->is_indirect)
+		mask = given->mask;
+	if (mask && !can_read(mask))
+		return -EFAULT;
+	if (mask)
+		without = *mask & ~HQ_SIGSYS_BIT;
+	indirect.mask = mask ? &without : NULL;
 	for (int i = 0; i < 6; i++)
 		with[i] = (long)args[i];
 	if (wait->is_indirect) {

@@ -251,6 +251,11 @@ Test(trap, arrives_beside_a_sigsys_handler_of_the_program)
 	arrives("sigsys", 3);
 }
 
+Test(trap, answers_bad_pointers_as_the_kernel_does)
+{
+	arrives("efault", 3);
+}
+
 Test(trap, survives_the_cancellation_of_a_thread)
 {
 	arrives("cancel", 3);

@@ -334,6 +334,24 @@ static int run_sigsys(void)
 	return own_sigsys == 1 ? failed : BROKEN + 2;
 }
 
+/* Bad pointers get EFAULT, as from the kernel, and leave the mask alone. */
+static int run_efault(void)
+{
+	static void *const bad = (void *)1;
+	struct timespec none = { 0 };
+	int wrong = 0;
+
+	wrong += syscall(SYS_rt_sigprocmask, SIG_BLOCK, bad, NULL, 8) != -1 || errno != EFAULT;
+	wrong += syscall(SYS_rt_sigprocmask, SIG_BLOCK, &none, bad, 8) != -1 || errno != EFAULT;
+	wrong += syscall(SYS_rt_sigprocmask, SIG_BLOCK, &none, NULL, 4) != -1 || errno != EINVAL;
+	wrong += syscall(SYS_rt_sigprocmask, 77, &none, NULL, 8) != -1 || errno != EINVAL;
+	wrong += syscall(SYS_rt_sigaction, SIGTERM, bad, NULL, 8) != -1 || errno != EFAULT;
+	wrong += syscall(SYS_rt_sigaction, SIGSYS, NULL, bad, 8) != -1 || errno != EFAULT;
+	wrong += syscall(SYS_ppoll, NULL, 0, &none, bad, 8) != -1 || errno != EFAULT;
+	wrong += syscall(SYS_pselect6, 0, NULL, NULL, NULL, &none, bad) != -1 || errno != EFAULT;
+	return wrong ? BROKEN : hits(3);
+}
+
 static void *pause_for_ever(void *argument)
 {
 	for (;;)
@@ -457,15 +475,16 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } situations[] = {
-	{ "altstack", run_altstack }, { "blocked", run_blocked }, { "brk", run_brk },
-	{ "cancel", run_cancel },     { "errno", run_errno },     { "exec", run_exec },
-	{ "fillset", run_fillset },   { "forever", run_forever }, { "fork", run_fork },
-	{ "handler", run_handler },   { "inline", run_inline },   { "keep", run_keep },
-	{ "main", run_main },         { "many", run_many },       { "calls", run_many_calls },
-	{ "rawfork", run_raw_fork },  { "sigsys", run_sigsys },   { "slow", run_slow },
-	{ "some", run_some },         { "spawn", run_spawn },     { "storm", run_storm },
-	{ "suspend", run_suspend },   { "system", run_system },   { "thread", run_thread },
-	{ "threads", run_threads },   { "unmap", run_unmap },     { "vfork", run_vfork },
+	{ "altstack", run_altstack }, { "blocked", run_blocked },  { "brk", run_brk },
+	{ "cancel", run_cancel },     { "efault", run_efault },    { "errno", run_errno },
+	{ "exec", run_exec },         { "fillset", run_fillset },  { "forever", run_forever },
+	{ "fork", run_fork },         { "handler", run_handler },  { "inline", run_inline },
+	{ "keep", run_keep },         { "main", run_main },        { "many", run_many },
+	{ "calls", run_many_calls },  { "rawfork", run_raw_fork }, { "sigsys", run_sigsys },
+	{ "slow", run_slow },         { "some", run_some },        { "spawn", run_spawn },
+	{ "storm", run_storm },       { "suspend", run_suspend },  { "system", run_system },
+	{ "thread", run_thread },     { "threads", run_threads },  { "unmap", run_unmap },
+	{ "vfork", run_vfork },
 };
 
 int main(int argc, char **argv)
