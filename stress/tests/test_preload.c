@@ -29,23 +29,22 @@
 struct run {
 	struct hq_wire *wire;
 	int fd;
-	char calls[PATH_MAX];   /* the target program */
-	char preload[PATH_MAX]; /* the library */
+	char build[PATH_MAX / 2];   /* the folder that holds what was built */
+	char calls[PATH_MAX];       /* the target program */
+	char preload[2 * PATH_MAX]; /* the library, and what else is preloaded */
 };
 
-/* Both lie near this test, build/.../stress/tests/test_preload. */
+/* This test is build/.../stress/tests/test_preload. */
 static void locate(struct run *run)
 {
-	char self[PATH_MAX / 2];
-	const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	const ssize_t length = readlink("/proc/self/exe", run->build, sizeof(run->build) - 1);
 
 	cr_assert_gt(length, 0);
-	self[length] = '\0';
-	slash = strrchr(self, '/');
-	*slash = '\0';
-	snprintf(run->calls, sizeof(run->calls), "%s/../../targets/calls", self);
-	snprintf(run->preload, sizeof(run->preload), "%s/../../libheapquake-preload.so", self);
+	run->build[length] = '\0';
+	for (int i = 0; i < 3; i++)
+		*strrchr(run->build, '/') = '\0';
+	snprintf(run->calls, sizeof(run->calls), "%s/targets/calls", run->build);
+	snprintf(run->preload, sizeof(run->preload), "%s/libheapquake-preload.so", run->build);
 }
 
 static bool has_trap(void)
@@ -266,8 +265,7 @@ Test(trap, leaves_a_static_program_that_is_executed_alone)
 	struct run run = prepare(REFUSE);
 	char other[PATH_MAX];
 
-	snprintf(other, sizeof(other), "%.*s/static_madvise",
-		 (int)(strrchr(run.calls, '/') - run.calls), run.calls);
+	snprintf(other, sizeof(other), "%s/targets/static_madvise", run.build);
 	if (access(other, X_OK))
 		cr_skip_test("no static program was built");
 	cr_assert_eq(finish(start(&run, "other", other)), 0);
@@ -484,6 +482,31 @@ Test(preload, reports_who_serves_malloc_and_that_it_is_ready)
 	cr_assert(strstr(run.wire->status.provider, "libc"), "%s", run.wire->status.provider);
 	cr_assert_eq(run.wire->status.state, HQ_TARGET_READY);
 	cr_assert_neq(run.wire->status.ready_ns, 0);
+}
+
+Test(preload, leaves_the_allocator_uncalled_until_the_environment_is_there)
+{
+	struct run run = prepare(REFUSE);
+	char allocator[PATH_MAX];
+
+	snprintf(allocator, sizeof(allocator), "%s/targets/lib_early_allocator", run.build);
+	if (access(allocator, R_OK))
+		cr_skip_test("the allocator of this test is not built");
+	strcat(strcat(run.preload, ":"), allocator);
+	cr_assert_eq(run_it(&run, "thread"), 3);
+	cr_assert(strstr(run.wire->status.provider, "lib_early_allocator"));
+}
+
+Test(preload, under_notification_leaves_the_plane_to_the_supervisor)
+{
+	struct run run = prepare(REFUSE);
+
+	run.wire->config.mechanism = HQ_MECHANISM_NOTIFY;
+	cr_assert_eq(run_it(&run, "thread"), 0);
+	cr_assert_eq(run_it(&run, "fork"), 0);
+	cr_assert_eq(run.wire->plane.claimed, 0);
+	cr_assert_eq(run.wire->plane.armed, 0);
+	cr_assert_eq(run.wire->status.preloaded, 1);
 }
 
 Test(preload, of_the_host_leaves_the_state_to_the_host)
