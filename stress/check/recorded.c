@@ -19,7 +19,7 @@
 
 static const char name[] = "recorded";
 
-/* A target that lives for less may end between two samples, and nobody is to blame. */
+/* A target that works for less may end between two samples, and nobody is to blame. */
 #define SHORT_RUN_NS (50 * HQ_MS)
 
 static void check_samples(const struct hq_observations *observations, struct hq_findings *findings)
@@ -27,7 +27,7 @@ static void check_samples(const struct hq_observations *observations, struct hq_
 	const uint64_t taken = observations->sample_count;
 	const uint64_t missed = observations->samples_missed;
 
-	if (observations->wall_ns < SHORT_RUN_NS)
+	if (observations->end_ns < SHORT_RUN_NS)
 		return;
 	if (!observations->has_samples || taken == 0)
 		hq_gap_add(findings, name, "resident memory was not sampled");

@@ -34,22 +34,31 @@ static enum hq_verdict raw(const struct hq_findings *findings)
 	return verdict;
 }
 
-/*
- * Does an entry of the kind that makes `verdict` come from the checker that is known to speak up?
- */
-static bool comes_from(const struct hq_findings *findings, enum hq_verdict verdict,
-		       const char *checker)
+static bool is_listed(const char *checkers, const char *name)
 {
-	if (checker[0] == '\0')
-		return true;
-	for (size_t i = 0; i < findings->count; i++) {
+	const size_t length = strlen(name);
+
+	for (const char *at = checkers; *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == length && !strncmp(at, name, length))
+			return true;
+	return false;
+}
+
+/*
+ * Do all entries of the kind that makes `verdict` come from checkers that are known to speak up? One
+ * from elsewhere is news.
+ */
+static bool is_all_known(const struct hq_findings *findings, enum hq_verdict verdict,
+			 const char *checkers)
+{
+	for (size_t i = 0; checkers[0] && i < findings->count; i++) {
 		const struct hq_finding *finding = &findings->list[i];
 
 		if (finding->gap == (verdict == HQ_VERDICT_INCONCLUSIVE) &&
-		    !strcmp(finding->checker, checker))
-			return true;
+		    !is_listed(checkers, finding->checker))
+			return false;
 	}
-	return false;
+	return true;
 }
 
 enum hq_verdict hq_verdict_judge(const struct hq_findings *findings, const struct hq_known *known)
@@ -60,7 +69,7 @@ enum hq_verdict hq_verdict_judge(const struct hq_findings *findings, const struc
 		return verdict;
 	if (verdict == HQ_VERDICT_PASS)
 		return known->sometimes ? HQ_VERDICT_PASS : HQ_VERDICT_XPASS;
-	if (verdict == known->verdict && comes_from(findings, verdict, known->checker))
+	if (verdict == known->verdict && is_all_known(findings, verdict, known->checkers))
 		return HQ_VERDICT_XFAIL;
 	return verdict;
 }

@@ -232,8 +232,8 @@ static void print_known(const struct hq_plan *plan, FILE *stream)
 	print_entry(stream, "    ", "because", known->because);
 	if (known->sometimes)
 		print_entry(stream, "    ", "sometimes", "true");
-	if (known->checker[0])
-		print_entry(stream, "    ", "checker", known->checker);
+	if (known->checkers[0])
+		print_entry(stream, "    ", "checker", known->checkers);
 }
 
 static void print_run(const struct hq_plan *plan, FILE *stream)

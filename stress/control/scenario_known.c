@@ -40,23 +40,38 @@ static void read_sometimes(struct hq_reading *reading, const struct hq_yaml *val
 	hq_read_bool(reading, value, "sometimes", &known_of(reading)->sometimes);
 }
 
-static void read_checker(struct hq_reading *reading, const struct hq_yaml *value)
+static void complain_unknown_checker(struct hq_reading *reading, const struct hq_yaml *value,
+				     const char *word)
 {
 	const char *names[64] = { "expect" };
-	const char *word = hq_read_text(reading, value, "checker");
-	bool exists = word && strcmp(word, "expect") == 0;
 	char hint[96];
 
-	for (size_t i = 0; word && hq_checkers[i] && i + 2 < 64; i++) {
+	for (size_t i = 0; hq_checkers[i] && i + 2 < 64; i++)
 		names[i + 1] = hq_checkers[i]->name;
-		exists = exists || strcmp(word, hq_checkers[i]->name) == 0;
-	}
-	if (word && !exists)
-		hq_complain(reading->complaints, value, "unknown checker '%s'%s", word,
-			    hq_did_you_mean(word, names, hint, sizeof(hint)));
-	else
-		hq_read_text_into(reading, value, "checker", known_of(reading)->checker,
-				  sizeof(known_of(reading)->checker));
+	hq_complain(reading->complaints, value, "unknown checker '%s'%s", word,
+		    hq_did_you_mean(word, names, hint, sizeof(hint)));
+}
+
+static bool is_checker(const char *word)
+{
+	for (size_t i = 0; hq_checkers[i]; i++)
+		if (strcmp(word, hq_checkers[i]->name) == 0)
+			return true;
+	return strcmp(word, "expect") == 0;
+}
+
+/* One name or a list of them. */
+static void read_checker(struct hq_reading *reading, const struct hq_yaml *value)
+{
+	struct hq_known *known = known_of(reading);
+	char words[sizeof(known->checkers)], *rest;
+
+	if (!hq_read_joined(reading, value, "checker", known->checkers, sizeof(known->checkers)))
+		return;
+	strcpy(words, known->checkers);
+	for (char *word = strtok_r(words, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+		if (!is_checker(word))
+			complain_unknown_checker(reading, value, word);
 }
 
 /* "mimalloc-2.0.9" is mimalloc, version 2.0.9; allocators have no '-' before a digit in their

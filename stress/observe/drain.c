@@ -191,6 +191,7 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	total_rules(&wire->plane, threads, seen);
 	total_slots(&wire->plane, threads, seen);
 	seen->is_host = wire->config.is_host;
+	seen->gate_open_ns = hq_load_relaxed(&wire->plane.gate_open_ns);
 	if (!seen->is_host)
 		return;
 	total_workers(wire, seen);

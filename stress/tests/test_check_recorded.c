@@ -68,7 +68,7 @@ Test(recorded, a_run_too_short_for_a_sample_is_quiet)
 	struct hq_observations observed = complete();
 
 	observed.sample_count = 0;
-	observed.wall_ns = 2 * HQ_MS;
+	observed.end_ns = 2 * HQ_MS;
 	cr_assert_eq(observed_check("recorded", &observed).count, 0);
 	observed.sample_count = 1;
 	observed.samples_missed = 40;

@@ -86,18 +86,32 @@ Test(verdict, known_of_one_checker_is_not_excused_by_another)
 {
 	struct hq_known known = { .present = true,
 				  .verdict = HQ_VERDICT_FAIL,
-				  .checker = "expect" };
+				  .checkers = "expect" };
 
 	cr_assert_eq(judge(FINDING, &known), HQ_VERDICT_FAIL);
-	strcpy(known.checker, "survived");
+	strcpy(known.checkers, "survived");
 	cr_assert_eq(judge(FINDING, &known), HQ_VERDICT_XFAIL);
+}
+
+Test(verdict, news_from_another_checker_is_not_excused)
+{
+	const struct hq_known known = { .present = true,
+					.verdict = HQ_VERDICT_FAIL,
+					.checkers = "errno,survived" };
+	struct hq_findings findings = { .count = 0 };
+
+	hq_finding_add(&findings, "survived", "it crashed");
+	hq_finding_add(&findings, "errno", "free changed errno");
+	cr_assert_eq(hq_verdict_judge(&findings, &known), HQ_VERDICT_XFAIL);
+	hq_finding_add(&findings, "overlap", "two blocks overlap");
+	cr_assert_eq(hq_verdict_judge(&findings, &known), HQ_VERDICT_FAIL);
 }
 
 Test(verdict, a_gap_of_the_known_checker_is_no_finding_of_it)
 {
 	struct hq_known known = { .present = true,
 				  .verdict = HQ_VERDICT_FAIL,
-				  .checker = "injected" };
+				  .checkers = "injected" };
 
 	cr_assert_eq(judge(FINDING, &known), HQ_VERDICT_FAIL);
 }
