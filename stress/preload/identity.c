@@ -100,7 +100,7 @@ static uint64_t key_of_program(uint32_t index, bool *first_come)
 	return before ? hq_thread_key(key_of(before), take_child(before)) : hq_thread_key(0, index);
 }
 
-bool hq_identity_start(void)
+void hq_identity_start(void)
 {
 	bool first_come = false;
 	uint64_t key = HQ_THREAD_KEY_MAIN;
@@ -109,13 +109,12 @@ bool hq_identity_start(void)
 	hq_preload.process = (uint32_t)hq_raw1(SYS_getpid, 0);
 	if (index < 0) {
 		hq_preload_self.has_none = true;
-		return false;
+		return;
 	}
 	if (index > 0)
 		key = key_of_program((uint32_t)index, &first_come);
 	publish((uint32_t)index, key, thread_id(), first_come);
 	hq_preload_self.slot = slot_at((uint32_t)index);
-	return index == 0;
 }
 
 static void claim_lazily(uint64_t key, bool first_come)
@@ -135,7 +134,10 @@ static bool is_forked_child(void)
 {
 	if (hq_preload.alive)
 		return hq_load_relaxed(hq_preload.alive) == 0;
-	return (uint32_t)hq_raw1(SYS_getpid, 0) != hq_preload.process;
+	/* By process id a child of vfork looks the same, so only a fork that was announced counts.
+	 */
+	return hq_preload_self.forked_child != 0 &&
+	       (uint32_t)hq_raw1(SYS_getpid, 0) != hq_preload.process;
 }
 
 /* The first call of a forked process: it needs a slot of its own, its parent's is in use. */

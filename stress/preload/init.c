@@ -84,7 +84,7 @@ static struct hq_wire *map_wire(const char *path)
 	return NULL;
 }
 
-/* A page that reads 0 in a forked child. Left out, forks are found by process id. */
+/* A page that reads 0 in a forked child. Without it only forks by fork() itself are noticed. */
 static void make_alive_page(void)
 {
 	const long size = (long)hq_preload.page_bytes;
@@ -139,12 +139,10 @@ static void report(bool is_first)
 static void arm(bool is_first)
 {
 	const int ret = hq_trap_arm();
-	const uint32_t mechanism = hq_preload.wire->config.mechanism;
 
 	if (ret && is_first)
 		hq_preload.plane->arm_error = ret;
-	/* Under notification the supervisor says so, once it has the listener. */
-	if (!ret && mechanism != HQ_MECHANISM_NOTIFY)
+	if (!ret)
 		hq_store_release(&hq_preload.plane->armed, 1);
 }
 
@@ -162,9 +160,14 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	hq_preload.page_bytes = 4096;
 	read_auxiliary(environment);
 	hq_preload.wire = wire;
-	hq_preload.plane = &wire->plane;
-	make_alive_page();
-	is_first = hq_identity_start();
-	arm(is_first);
+	is_first = !hq_load_relaxed(&wire->status.preloaded);
+	/* Under notification the plane is the supervisor's to write, and this library only reports.
+	 */
+	if (wire->config.mechanism != HQ_MECHANISM_NOTIFY) {
+		hq_preload.plane = &wire->plane;
+		make_alive_page();
+		hq_identity_start();
+		arm(is_first);
+	}
 	report(is_first);
 }

@@ -68,8 +68,8 @@ extern __thread struct hq_preload_self hq_preload_self;
 
 /* ---- identity.c ---- */
 
-/* Names this process; true if it is the first one of the run. */
-bool hq_identity_start(void);
+/* Names this process and its first thread. */
+void hq_identity_start(void);
 /* The slot of the calling thread, claimed on first sight; NULL when all are taken. */
 struct hq_plane_thread *hq_identity_slot(void);
 /* Reserves the slot of a thread that is about to be created: its index, or -1. */

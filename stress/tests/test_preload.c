@@ -287,6 +287,58 @@ Test(trap, passes_calls_of_too_many_threads_through)
 	cr_assert_gt(run.wire->plane.claimed, HQ_PLANE_THREADS);
 }
 
+/* The number of madvise calls in a log of strace. */
+static uint64_t count_in_log(const char *path)
+{
+	FILE *log = fopen(path, "re");
+	char line[1024];
+	uint64_t count = 0;
+
+	while (log && fgets(line, sizeof(line), log))
+		count += strstr(line, "madvise(") != NULL;
+	if (log)
+		fclose(log);
+	return count;
+}
+
+static uint64_t seen_by_strace(const struct run *run, const char *situation)
+{
+	char path[] = "/tmp/heapquake-strace-XXXXXX";
+	const int fd = mkstemp(path);
+	const pid_t pid = fork();
+	uint64_t count;
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(PATIENCE_S);
+		execlp("strace", "strace", "-f", "-o", path, "-e", "trace=madvise", run->calls,
+		       situation, (char *)NULL);
+		_exit(127);
+	}
+	count = finish(pid) == 127 ? 0 : count_in_log(path);
+	close(fd);
+	unlink(path);
+	return count;
+}
+
+Test(trap, counts_the_calls_that_strace_counts)
+{
+	static const char *const situations[] = { "main", "thread", "fork", "exec", "calls" };
+
+	for (size_t i = 0; i < sizeof(situations) / sizeof(situations[0]); i++) {
+		struct run run = prepare("madvise:error=EAGAIN");
+		const uint64_t expected = seen_by_strace(&run, situations[i]);
+
+		if (expected == 0)
+			cr_skip_test("strace cannot be used here");
+		run.wire->plane.gate = 0;
+		run_it(&run, situations[i]);
+		cr_expect_eq(total(&run, 0).seen, expected, "%s: %d instead of %d", situations[i],
+			     (int)total(&run, 0).seen, (int)expected);
+		hq_wire_destroy(run.wire, run.fd);
+	}
+}
+
 /* ---- what is done ---- */
 
 Test(trap, makes_brk_report_the_old_break)
