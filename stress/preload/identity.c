@@ -134,8 +134,7 @@ static bool is_forked_child(void)
 {
 	if (hq_preload.alive)
 		return hq_load_relaxed(hq_preload.alive) == 0;
-	/* By process id a child of vfork looks the same, so only a fork that was announced counts.
-	 */
+	/* By its id a child of vfork looks the same, so only a fork that was announced counts. */
 	return hq_preload_self.forked_child != 0 &&
 	       (uint32_t)hq_raw1(SYS_getpid, 0) != hq_preload.process;
 }

@@ -161,8 +161,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	read_auxiliary(environment);
 	hq_preload.wire = wire;
 	is_first = !hq_load_relaxed(&wire->status.preloaded);
-	/* Under notification the plane is the supervisor's to write, and this library only reports.
-	 */
+	/* Under notification the supervisor writes the plane, and this library only reports. */
 	if (wire->config.mechanism != HQ_MECHANISM_NOTIFY) {
 		hq_preload.plane = &wire->plane;
 		make_alive_page();
