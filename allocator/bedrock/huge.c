@@ -51,7 +51,16 @@ static void bedrock_ring_remove(struct bedrock_huge_ring *ring, struct bedrock_c
 	bedrock_huge_count(&ring->bytes, -(int64_t)chunk->huge.mapped_bytes);
 }
 
-/* Take the smallest mapping that fits and is not more than twice as large, or NULL. */
+static size_t bedrock_size_distance(size_t a, size_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/*
+ * Take the mapping nearest in size, within a factor of two, or NULL. What a larger one has too
+ * much is lost when it is trimmed, what a smaller one has too little is faulted in when it is
+ * lengthened: both cost the same.
+ */
 static struct bedrock_chunk *bedrock_ring_take(struct bedrock_huge_ring *ring, size_t bytes)
 {
 	struct bedrock_chunk *best = NULL;
@@ -60,9 +69,10 @@ static struct bedrock_chunk *bedrock_ring_take(struct bedrock_huge_ring *ring, s
 	for (uint32_t i = 0; i < ring->count; i++, chunk = chunk->huge.next) {
 		size_t mapped_bytes = chunk->huge.mapped_bytes;
 
-		if (mapped_bytes < bytes || mapped_bytes / 2 > bytes)
+		if (mapped_bytes / 2 > bytes || mapped_bytes < bytes / 2)
 			continue;
-		if (!best || mapped_bytes < best->huge.mapped_bytes)
+		if (!best || bedrock_size_distance(mapped_bytes, bytes) <
+				     bedrock_size_distance(best->huge.mapped_bytes, bytes))
 			best = chunk;
 	}
 	if (best)
@@ -86,21 +96,6 @@ static void bedrock_huge_trim(struct bedrock_huge *huge, struct bedrock_chunk *c
 		return;
 	if (bedrock_space_unmap(huge->space, (char *)chunk + bytes, mapped_bytes - bytes) == 0)
 		chunk->huge.mapped_bytes = bytes;
-}
-
-static struct bedrock_chunk *bedrock_huge_reuse(struct bedrock_huge *huge, size_t bytes)
-{
-	bedrock_lock_take(&huge->lock);
-	struct bedrock_chunk *chunk = bedrock_ring_take(&huge->kept, bytes);
-
-	if (!chunk)
-		chunk = bedrock_ring_take(&huge->stuck, bytes);
-	bedrock_lock_give(&huge->lock);
-	if (!chunk)
-		return NULL;
-	chunk->huge.is_purged = false;
-	bedrock_huge_trim(huge, chunk, bytes);
-	return chunk;
 }
 
 static int bedrock_huge_map(struct bedrock_huge *huge, size_t bytes, struct bedrock_chunk **out)
@@ -154,33 +149,6 @@ static int bedrock_huge_map_over_aligned(struct bedrock_huge *huge, size_t bytes
 	return 0;
 }
 
-int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_bytes, void **out,
-		       bool *is_zero)
-{
-	size_t offset_bytes = bedrock_huge_offset(align_bytes);
-	size_t limit_bytes = PTRDIFF_MAX - 4 * BEDROCK_CHUNK_BYTES;
-	struct bedrock_chunk *chunk = NULL;
-	int rc = 0;
-
-	if (bytes > limit_bytes || align_bytes > limit_bytes - bytes)
-		return -ENOMEM;
-	size_t need_bytes = bedrock_huge_round(offset_bytes + bytes);
-
-	if (align_bytes <= BEDROCK_CHUNK_BYTES)
-		chunk = bedrock_huge_reuse(huge, need_bytes);
-	*is_zero = !chunk;
-	if (!chunk && align_bytes > BEDROCK_CHUNK_BYTES)
-		rc = bedrock_huge_map_over_aligned(huge, need_bytes, align_bytes, &chunk);
-	else if (!chunk)
-		rc = bedrock_huge_map(huge, need_bytes, &chunk);
-	if (rc)
-		return rc;
-	chunk->huge.offset_bytes = offset_bytes;
-	bedrock_add_relaxed(&huge->live_bytes, chunk->huge.mapped_bytes);
-	*out = (char *)chunk + offset_bytes;
-	return 0;
-}
-
 /* Unmap for good, or else keep it as stuck, without its pages if the kernel takes those. */
 static int bedrock_huge_unmap(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
 {
@@ -199,10 +167,18 @@ static int bedrock_huge_unmap(struct bedrock_huge *huge, struct bedrock_chunk *c
 	return rc;
 }
 
+/* A quarter of what is in use, or a little if that is more. */
+static uint64_t bedrock_huge_keep_limit_bytes(const struct bedrock_huge *huge)
+{
+	uint64_t share_bytes = bedrock_load_relaxed(&huge->live_bytes) / 4;
+
+	return share_bytes > BEDROCK_HUGE_KEPT_BYTES ? share_bytes : BEDROCK_HUGE_KEPT_BYTES;
+}
+
 static bool bedrock_huge_keeps_too_much(const struct bedrock_huge *huge)
 {
 	return huge->kept.count > BEDROCK_HUGE_KEPT_MAX ||
-	       bedrock_load_relaxed(&huge->kept.bytes) > BEDROCK_HUGE_KEPT_BYTES_MAX;
+	       bedrock_load_relaxed(&huge->kept.bytes) > bedrock_huge_keep_limit_bytes(huge);
 }
 
 /* Take the oldest kept mapping if it is one too many, or was freed before `before_ns`. */
@@ -270,7 +246,7 @@ void bedrock_huge_free(struct bedrock_huge *huge, void *block, bool is_kept)
 	bedrock_sub_relaxed(&huge->live_bytes, bytes);
 	if (huge->oversize_bytes && bytes >= huge->oversize_bytes)
 		is_kept = false;
-	if (is_kept && bytes <= BEDROCK_HUGE_KEPT_BYTES_MAX)
+	if (is_kept && bytes <= bedrock_huge_keep_limit_bytes(huge))
 		bedrock_huge_keep(huge, chunk);
 	else
 		bedrock_huge_unmap(huge, chunk);
@@ -281,16 +257,6 @@ size_t bedrock_huge_usable_bytes(const void *block)
 	const struct bedrock_chunk *chunk = bedrock_chunk_of(block);
 
 	return chunk->huge.mapped_bytes - chunk->huge.offset_bytes;
-}
-
-static void bedrock_huge_grown(struct bedrock_huge *huge, struct bedrock_chunk *chunk,
-			       size_t bytes)
-{
-	size_t more_bytes = bytes - chunk->huge.mapped_bytes;
-
-	bedrock_add_relaxed(&huge->live_bytes, more_bytes);
-	bedrock_add_relaxed(&huge->space->mapped_bytes, more_bytes);
-	chunk->huge.mapped_bytes = bytes;
 }
 
 /*
@@ -331,18 +297,83 @@ static struct bedrock_chunk *bedrock_huge_move(struct bedrock_huge *huge,
 	return target;
 }
 
-static void *bedrock_huge_grow(struct bedrock_huge *huge, struct bedrock_chunk *chunk,
-			       size_t bytes)
+/* Make the mapping longer, where it stands or elsewhere. -> where, or NULL and it is as it was. */
+static struct bedrock_chunk *bedrock_huge_lengthen(struct bedrock_huge *huge,
+						   struct bedrock_chunk *chunk, size_t bytes)
 {
-	if (bedrock_os_resize(chunk, chunk->huge.mapped_bytes, bytes)) {
-		/* The target is aligned to a chunk only; a stronger alignment would be lost. */
-		if (chunk->huge.offset_bytes >= BEDROCK_CHUNK_BYTES)
-			return NULL;
+	size_t old_bytes = chunk->huge.mapped_bytes;
+
+	if (bedrock_os_resize(chunk, old_bytes, bytes)) {
 		chunk = bedrock_huge_move(huge, chunk, bytes);
 		if (!chunk)
 			return NULL;
 	}
-	bedrock_huge_grown(huge, chunk, bytes);
+	bedrock_add_relaxed(&huge->space->mapped_bytes, bytes - old_bytes);
+	chunk->huge.mapped_bytes = bytes;
+	return chunk;
+}
+
+static struct bedrock_chunk *bedrock_huge_reuse(struct bedrock_huge *huge, size_t bytes)
+{
+	bedrock_lock_take(&huge->lock);
+	struct bedrock_chunk *chunk = bedrock_ring_take(&huge->kept, bytes);
+
+	if (!chunk)
+		chunk = bedrock_ring_take(&huge->stuck, bytes);
+	bedrock_lock_give(&huge->lock);
+	if (!chunk)
+		return NULL;
+	if (chunk->huge.mapped_bytes < bytes) {
+		struct bedrock_chunk *longer = bedrock_huge_lengthen(huge, chunk, bytes);
+
+		if (!longer)
+			bedrock_huge_unmap(huge, chunk);
+		return longer;
+	}
+	bedrock_huge_trim(huge, chunk, bytes);
+	return chunk;
+}
+
+int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_bytes, void **out,
+		       bool *is_zero)
+{
+	size_t offset_bytes = bedrock_huge_offset(align_bytes);
+	size_t limit_bytes = PTRDIFF_MAX - 4 * BEDROCK_CHUNK_BYTES;
+	struct bedrock_chunk *chunk = NULL;
+	int rc = 0;
+
+	if (bytes > limit_bytes || align_bytes > limit_bytes - bytes)
+		return -ENOMEM;
+	size_t need_bytes = bedrock_huge_round(offset_bytes + bytes);
+
+	if (align_bytes <= BEDROCK_CHUNK_BYTES)
+		chunk = bedrock_huge_reuse(huge, need_bytes);
+	*is_zero = !chunk;
+	if (!chunk && align_bytes > BEDROCK_CHUNK_BYTES)
+		rc = bedrock_huge_map_over_aligned(huge, need_bytes, align_bytes, &chunk);
+	else if (!chunk)
+		rc = bedrock_huge_map(huge, need_bytes, &chunk);
+	if (rc)
+		return rc;
+	chunk->huge.is_purged = false;
+	chunk->huge.offset_bytes = offset_bytes;
+	bedrock_add_relaxed(&huge->live_bytes, chunk->huge.mapped_bytes);
+	*out = (char *)chunk + offset_bytes;
+	return 0;
+}
+
+static void *bedrock_huge_grow(struct bedrock_huge *huge, struct bedrock_chunk *chunk,
+			       size_t bytes)
+{
+	size_t more_bytes = bytes - chunk->huge.mapped_bytes;
+
+	/* A move aligns to a chunk only; a stronger alignment would be lost. */
+	if (chunk->huge.offset_bytes >= BEDROCK_CHUNK_BYTES)
+		return NULL;
+	chunk = bedrock_huge_lengthen(huge, chunk, bytes);
+	if (!chunk)
+		return NULL;
+	bedrock_add_relaxed(&huge->live_bytes, more_bytes);
 	return (char *)chunk + chunk->huge.offset_bytes;
 }
 

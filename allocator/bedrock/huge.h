@@ -19,7 +19,8 @@
 #include "allocator/bedrock/space.h"
 
 #define BEDROCK_HUGE_KEPT_MAX 16u
-#define BEDROCK_HUGE_KEPT_BYTES_MAX ((uint64_t)64 << 20)
+/* So much is kept in any case, more only as a share of what is in use. */
+#define BEDROCK_HUGE_KEPT_BYTES ((uint64_t)64 << 20)
 
 /* Free mappings, newest first. */
 struct bedrock_huge_ring {
@@ -32,8 +33,8 @@ struct bedrock_huge_ring {
 /*
  * lock covers the rings. Invariant:
  *	a ring holds `count` mappings whose mapped_bytes add up to `bytes`
- *	between calls kept.count <= BEDROCK_HUGE_KEPT_MAX and
- *	kept.bytes <= BEDROCK_HUGE_KEPT_BYTES_MAX
+ *	after each free kept.count <= BEDROCK_HUGE_KEPT_MAX and
+ *	kept.bytes <= max(BEDROCK_HUGE_KEPT_BYTES, live_bytes / 4)
  */
 struct bedrock_huge {
 	struct bedrock_lock lock;

@@ -82,6 +82,43 @@ Test(huge, best_fit_is_taken)
 	cr_assert_eq(take(5 * MIB, 1, NULL), small);
 }
 
+Test(huge, smaller_kept_mapping_is_lengthened_with_its_pages)
+{
+	bool is_zero;
+	char *block = take(10 * MIB, 1, NULL);
+	char *in_the_way = take(3 * MIB, 1, NULL);
+
+	memset(block, 1, 10 * MIB);
+	bedrock_huge_free(&huge, block, true);
+	unsigned unmaps = faults.munmap.seen;
+
+	block = take(13 * MIB, 1, &is_zero);
+	cr_assert_not(is_zero);
+	cr_assert_eq(block[10 * MIB - 1], 1);
+	cr_assert_eq(block[13 * MIB - 1], 0);
+	cr_assert_eq(faults.munmap.seen, unmaps);
+	cr_assert_eq(huge.kept.count, 0);
+	bedrock_huge_free(&huge, block, false);
+	bedrock_huge_free(&huge, in_the_way, false);
+	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0);
+	cr_assert_eq(bedrock_load_relaxed(&huge.live_bytes), 0);
+}
+
+Test(huge, refused_lengthening_maps_a_new_block)
+{
+	bool is_zero;
+	char *block = take(10 * MIB, 1, NULL);
+
+	bedrock_huge_free(&huge, block, true);
+	faults.mremap.error = ENOMEM;
+	block = take(13 * MIB, 1, &is_zero);
+	cr_assert(is_zero);
+	cr_assert_gt(faults.mremap.hit, 0);
+	bedrock_huge_free(&huge, block, false);
+	bedrock_huge_decay(&huge, UINT64_MAX);
+	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0);
+}
+
 Test(huge, no_more_is_kept_than_the_bounds_allow)
 {
 	char *blocks[40];
@@ -91,7 +128,7 @@ Test(huge, no_more_is_kept_than_the_bounds_allow)
 	for (int i = 0; i < 40; i++)
 		bedrock_huge_free(&huge, blocks[i], true);
 	cr_assert_leq(huge.kept.count, BEDROCK_HUGE_KEPT_MAX);
-	cr_assert_leq(bedrock_load_relaxed(&huge.kept.bytes), BEDROCK_HUGE_KEPT_BYTES_MAX);
+	cr_assert_leq(bedrock_load_relaxed(&huge.kept.bytes), BEDROCK_HUGE_KEPT_BYTES);
 	bedrock_huge_decay(&huge, UINT64_MAX);
 	cr_assert_eq(huge.kept.count, 0);
 	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0);
