@@ -107,7 +107,7 @@ static int check_rate(const struct settings *settings, struct hq_error *error)
 
 static int probe(const void *values, struct hq_error *reason)
 {
-	int cpus[CPU_SETSIZE], count;
+	int cpus[CPU_SETSIZE], count = 0;
 	cpu_set_t mask;
 	char text[64];
 	int status = check_rate(values, reason);

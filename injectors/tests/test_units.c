@@ -291,6 +291,41 @@ Test(units, real_numbers_are_printed_briefly)
 	cr_expect_str_eq(hq_units_print_rate(text, 1000), "1k/s");
 }
 
+/* Words from the characters that numbers, units and their neighbours are made of. */
+static void random_word(char word[12])
+{
+	static const char letters[] = "0019..kKMGiBbnsumhx%/-+e _";
+	const size_t length = (size_t)random() % 11;
+
+	for (size_t i = 0; i < length; i++)
+		word[i] = letters[(size_t)random() % (sizeof(letters) - 1)];
+	word[length] = '\0';
+}
+
+static void expect_value_or_sentence(parse_whole *parse, print_whole *print, const char *word)
+{
+	struct hq_error error = { "" };
+	uint64_t value;
+
+	if (parse(word, &value, &error) == 0)
+		expect_round_trip(parse, print, value);
+	else
+		cr_assert_neq(error.text[0], '\0', "'%s' was refused without a word", word);
+}
+
+Test(units, any_text_is_either_a_value_or_refused_with_a_sentence)
+{
+	char word[12];
+
+	srandom(42);
+	for (int i = 0; i < 20000; i++) {
+		random_word(word);
+		expect_value_or_sentence(hq_units_parse_size, hq_units_print_size, word);
+		expect_value_or_sentence(hq_units_parse_duration, hq_units_print_duration, word);
+		expect_value_or_sentence(hq_units_parse_count, hq_units_print_count, word);
+	}
+}
+
 Test(error, a_long_sentence_is_cut_and_ended)
 {
 	struct hq_error error;

@@ -18,10 +18,11 @@
 
 #define LOOKS         20
 #define LOOK_PAUSE_NS 12500000
-#define THREADS_MAX   64
+#define THREADS_MAX   256
 #define SPINNING_RATE 100.0 /* calls a second; a thread at work makes fewer */
-#define LOOK_RUNNING  -1L /* also what the kernel says of a thread that waits outside of any call  \
-			   */
+#define LOOK_RUNNING                                                                               \
+	-1L /* also what the kernel says of a thread that waits outside of any call                \
+	     */
 #define LOOK_UNKNOWN -2L
 #define STAT_STATE   3
 #define STAT_USER    14
