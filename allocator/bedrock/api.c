@@ -40,7 +40,7 @@ static void *bedrock_finish(void *block)
 
 __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
 {
-	const struct bedrock_large_request request = {.bytes = bytes, .align_bytes = 1};
+	const struct bedrock_large_request request = { .bytes = bytes, .align_bytes = 1 };
 
 	if (bytes > PTRDIFF_MAX)
 		return bedrock_fail(ENOMEM);
@@ -123,7 +123,7 @@ size_t bedrock_malloc_usable_size(void *block)
 /* An aligned block, without touching errno. align_bytes is a power of two. */
 static void *bedrock_alloc_aligned(size_t align_bytes, size_t bytes)
 {
-	const struct bedrock_large_request request = {.bytes = bytes, .align_bytes = align_bytes};
+	const struct bedrock_large_request request = { .bytes = bytes, .align_bytes = align_bytes };
 
 	if (bytes > PTRDIFF_MAX || align_bytes > PTRDIFF_MAX)
 		return NULL;

@@ -13,17 +13,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define bedrock_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
-#define bedrock_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)
-#define bedrock_store_relaxed(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
-#define bedrock_store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
+#define bedrock_load_relaxed(p)        atomic_load_explicit((p), memory_order_relaxed)
+#define bedrock_load_acquire(p)        atomic_load_explicit((p), memory_order_acquire)
+#define bedrock_store_relaxed(p, v)    atomic_store_explicit((p), (v), memory_order_relaxed)
+#define bedrock_store_release(p, v)    atomic_store_explicit((p), (v), memory_order_release)
 #define bedrock_exchange_acquire(p, v) atomic_exchange_explicit((p), (v), memory_order_acquire)
 #define bedrock_exchange_release(p, v) atomic_exchange_explicit((p), (v), memory_order_release)
 #define bedrock_exchange_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
-#define bedrock_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
-#define bedrock_add_release(p, v) atomic_fetch_add_explicit((p), (v), memory_order_release)
-#define bedrock_sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
-#define bedrock_sub_acq_rel(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
+#define bedrock_add_relaxed(p, v)      atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
+#define bedrock_add_release(p, v)      atomic_fetch_add_explicit((p), (v), memory_order_release)
+#define bedrock_sub_relaxed(p, v)      atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
+#define bedrock_sub_acq_rel(p, v)      atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
 
 /* On failure *expected holds the value seen, loaded relaxed. The weak forms may fail spuriously. */
 #define bedrock_cas_acquire(p, expected, v)                                                        \

@@ -15,11 +15,11 @@
 /* Address space; what is touched of it is two pages. Room for a program's static TLS. */
 #define BEDROCK_BACKGROUND_STACK_BYTES ((size_t)256 << 10)
 /* The coarse clock may lag by this much: woken earlier, we would find nothing due yet. */
-#define BEDROCK_BACKGROUND_CLOCK_NS UINT64_C(10000000)
+#define BEDROCK_BACKGROUND_CLOCK_NS     UINT64_C(10000000)
 #define BEDROCK_BACKGROUND_SLEEP_MAX_NS UINT64_C(1000000000)
 /* How long there must have been nothing to do before the thread ends. */
-#define BEDROCK_BACKGROUND_IDLE_NS UINT64_C(2000000000)
-#define BEDROCK_BACKGROUND_BACKOFF_NS UINT64_C(1000000000)
+#define BEDROCK_BACKGROUND_IDLE_NS           UINT64_C(2000000000)
+#define BEDROCK_BACKGROUND_BACKOFF_NS        UINT64_C(1000000000)
 #define BEDROCK_BACKGROUND_BACKOFF_SHIFT_MAX 6u
 
 static uint64_t bedrock_background_sleep_ns(const struct bedrock_heap *heap)

@@ -125,8 +125,7 @@ uint32_t bedrock_bitmap_longest_clear(const struct bedrock_bitmap *map)
 	return longest;
 }
 
-uint32_t bedrock_bitmap_find_clear(const struct bedrock_bitmap *map, uint32_t count,
-				   uint32_t align)
+uint32_t bedrock_bitmap_find_clear(const struct bedrock_bitmap *map, uint32_t count, uint32_t align)
 {
 	uint32_t first = bedrock_bitmap_next_clear(map, 0);
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BEDROCK_BITMAP_BITS 1024u
+#define BEDROCK_BITMAP_BITS  1024u
 #define BEDROCK_BITMAP_WORDS (BEDROCK_BITMAP_BITS / 64)
 
 struct bedrock_bitmap {

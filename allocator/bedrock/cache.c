@@ -218,8 +218,8 @@ static int bedrock_cache_fill(struct bedrock_cache *cache, unsigned class_index)
 	}
 	bedrock_cache_grow(cache, class_index);
 	uint32_t want = bin->limit > 0 ? bin->limit : 1;
-	int rc = bedrock_heap_take(heap, bedrock_heap_arena(heap, cache->thread_index),
-				   class_index, want, &list);
+	int rc = bedrock_heap_take(heap, bedrock_heap_arena(heap, cache->thread_index), class_index,
+				   want, &list);
 
 	if (rc)
 		return rc;

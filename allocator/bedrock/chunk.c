@@ -8,7 +8,7 @@
 
 void bedrock_chunk_init(struct bedrock_chunk *chunk, struct bedrock_arena *arena)
 {
-	struct bedrock_range header = {.first = 0, .count = BEDROCK_CHUNK_HEADER_PAGES};
+	struct bedrock_range header = { .first = 0, .count = BEDROCK_CHUNK_HEADER_PAGES };
 
 	chunk->arena = arena;
 	chunk->longest_free = BEDROCK_RUN_PAGES_MAX;
@@ -33,7 +33,7 @@ static bool bedrock_chunk_words_are_valid(const struct bedrock_chunk *chunk, uin
 
 bool bedrock_chunk_is_valid(const struct bedrock_chunk *chunk)
 {
-	struct bedrock_range whole = {.first = 0, .count = BEDROCK_CHUNK_PAGES};
+	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
 
 	for (uint32_t word = 0; word < BEDROCK_BITMAP_WORDS; word++) {
 		if (!bedrock_chunk_words_are_valid(chunk, word))
@@ -57,6 +57,6 @@ bool bedrock_slab_is_valid(const struct bedrock_run *run)
 		return false;
 	if (run->free_count > 0)
 		return run->listed == BEDROCK_SLAB_PARTIAL;
-	return run->listed == (run->carved_count < run->capacity ? BEDROCK_SLAB_CARVING
-								: BEDROCK_SLAB_UNLISTED);
+	return run->listed ==
+	       (run->carved_count < run->capacity ? BEDROCK_SLAB_CARVING : BEDROCK_SLAB_UNLISTED);
 }

@@ -24,8 +24,8 @@
 #include "allocator/bedrock/classes.h"
 #include "allocator/bedrock/space.h"
 
-#define BEDROCK_PAGE_SHIFT 12
-#define BEDROCK_PAGE_BYTES ((size_t)1 << BEDROCK_PAGE_SHIFT)
+#define BEDROCK_PAGE_SHIFT  12
+#define BEDROCK_PAGE_BYTES  ((size_t)1 << BEDROCK_PAGE_SHIFT)
 #define BEDROCK_CHUNK_PAGES ((uint32_t)(BEDROCK_CHUNK_BYTES / BEDROCK_PAGE_BYTES))
 
 struct bedrock_arena;
@@ -121,7 +121,7 @@ struct bedrock_chunk {
 	struct bedrock_run runs[BEDROCK_CHUNK_PAGES];
 };
 
-#define BEDROCK_CHUNK_HEADER_PAGES \
+#define BEDROCK_CHUNK_HEADER_PAGES                                                                 \
 	((uint32_t)((sizeof(struct bedrock_chunk) + BEDROCK_PAGE_BYTES - 1) >> BEDROCK_PAGE_SHIFT))
 #define BEDROCK_RUN_PAGES_MAX (BEDROCK_CHUNK_PAGES - BEDROCK_CHUNK_HEADER_PAGES)
 

@@ -10,6 +10,7 @@
 
 #include "allocator/bedrock/chunk.h"
 
+/* clang-format off */
 /* Eight classes that each serve `step` table slots, the first slot after `base` first. */
 #define BEDROCK_ROW(base, step, first)                                                             \
 	[(base) + 1 ... (base) + (step)] = (first),                                                \
@@ -57,6 +58,8 @@ const uint32_t bedrock_class_bytes_table[BEDROCK_CLASS_COUNT] = {
 	BEDROCK_EIGHT(16384, 2048),
 	BEDROCK_EIGHT(32768, 4096),
 };
+
+/* clang-format on */
 
 unsigned bedrock_class_for_aligned(size_t bytes, size_t align_bytes)
 {

@@ -14,16 +14,16 @@
 
 #include "allocator/bedrock/debug.h"
 
-#define BEDROCK_CLASS_NONE 0u
+#define BEDROCK_CLASS_NONE  0u
 #define BEDROCK_CLASS_COUNT 81u
 /* What the page map says of the first page of a large run; a bin index that is always empty. */
-#define BEDROCK_CLASS_LARGE BEDROCK_CLASS_COUNT
-#define BEDROCK_SMALL_MAX_BYTES 65536u
+#define BEDROCK_CLASS_LARGE       BEDROCK_CLASS_COUNT
+#define BEDROCK_SMALL_MAX_BYTES   65536u
 #define BEDROCK_BLOCK_ALIGN_BYTES 16u
 
 #define BEDROCK_TINY_MAX_BYTES 1024u
-#define BEDROCK_TINY_SHIFT 4
-#define BEDROCK_MEDIUM_SHIFT 7
+#define BEDROCK_TINY_SHIFT     4
+#define BEDROCK_MEDIUM_SHIFT   7
 
 extern const uint8_t bedrock_class_of_tiny[];
 extern const uint8_t bedrock_class_of_medium[];

@@ -38,7 +38,7 @@ static void bedrock_line_write(struct bedrock_line *line)
 
 void bedrock_debug_warn(const char *head, const char *text, size_t text_bytes, const char *tail)
 {
-	struct bedrock_line line = {.used_bytes = 0};
+	struct bedrock_line line = { .used_bytes = 0 };
 
 	bedrock_line_add(&line, "bedrock: ", 9);
 	bedrock_line_add(&line, head, strlen(head));
@@ -49,7 +49,7 @@ void bedrock_debug_warn(const char *head, const char *text, size_t text_bytes, c
 
 _Noreturn void bedrock_debug_fail(const char *expression, const char *file, int line_number)
 {
-	struct bedrock_line line = {.used_bytes = 0};
+	struct bedrock_line line = { .used_bytes = 0 };
 	char digits[12];
 	size_t first = sizeof(digits);
 

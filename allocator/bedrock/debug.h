@@ -19,7 +19,7 @@
 #define BEDROCK_DEBUG 0
 #endif
 
-#define bedrock_likely(x) __builtin_expect(!!(x), 1)
+#define bedrock_likely(x)   __builtin_expect(!!(x), 1)
 #define bedrock_unlikely(x) __builtin_expect(!!(x), 0)
 
 _Noreturn void bedrock_debug_fail(const char *expression, const char *file, int line);
@@ -27,7 +27,7 @@ _Noreturn void bedrock_debug_fail(const char *expression, const char *file, int 
 /* Write "bedrock: <head><text><tail>\n" to stderr; `text` need not be terminated. */
 void bedrock_debug_warn(const char *head, const char *text, size_t text_bytes, const char *tail);
 
-#define bedrock_check_or_fail(x) \
+#define bedrock_check_or_fail(x)                                                                   \
 	(bedrock_likely(x) ? (void)0 : bedrock_debug_fail(#x, __FILE__, __LINE__))
 
 #if BEDROCK_DEBUG >= 1

@@ -11,17 +11,17 @@
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/os.h"
 
-#define BEDROCK_NS_PER_MS UINT64_C(1000000)
+#define BEDROCK_NS_PER_MS             UINT64_C(1000000)
 #define BEDROCK_DECAY_INTERVAL_MIN_NS (5 * BEDROCK_NS_PER_MS)
-#define BEDROCK_DECAY_NEVER_NS UINT64_MAX
+#define BEDROCK_DECAY_NEVER_NS        UINT64_MAX
 
 /* Ranges lent out at a time. */
 #define BEDROCK_DECAY_RANGES 16u
 /* A pass is given up after this many refusals in a row. */
-#define BEDROCK_DECAY_REFUSALS_MAX 4u
-#define BEDROCK_DECAY_BACKOFF_NS (100 * BEDROCK_NS_PER_MS)
+#define BEDROCK_DECAY_REFUSALS_MAX   4u
+#define BEDROCK_DECAY_BACKOFF_NS     (100 * BEDROCK_NS_PER_MS)
 #define BEDROCK_DECAY_BACKOFF_MAX_NS (2000 * BEDROCK_NS_PER_MS)
-#define BEDROCK_LAZY_HOLIDAY_NS (2000 * BEDROCK_NS_PER_MS)
+#define BEDROCK_LAZY_HOLIDAY_NS      (2000 * BEDROCK_NS_PER_MS)
 
 /* What a slow path may give back in one go, so as not to stall its caller for long. */
 #define BEDROCK_DECAY_TICK_BYTES ((uint64_t)16 << 20)
@@ -88,8 +88,8 @@ uint64_t bedrock_decay_interval_ns(const struct bedrock_heap *heap)
 
 /* The part of a range that consists of whole kernel pages. */
 static size_t bedrock_pass_advisable(const struct bedrock_pass *pass,
-				     const struct bedrock_chunk *chunk,
-				     struct bedrock_range range, void **start)
+				     const struct bedrock_chunk *chunk, struct bedrock_range range,
+				     void **start)
 {
 	uintptr_t mask = pass->heap->os_page_bytes - 1;
 	uintptr_t first = (uintptr_t)chunk + ((uintptr_t)range.first << BEDROCK_PAGE_SHIFT);
@@ -111,8 +111,7 @@ static int bedrock_pass_advise_lazily(struct bedrock_pass *pass, void *start, si
 	int rc = bedrock_os_purge_lazily(start, bytes);
 
 	if (rc == -EINVAL || rc == -ENOSYS)
-		bedrock_store_relaxed(&heap->lazy_again_ns,
-				      pass->now_ns + BEDROCK_LAZY_HOLIDAY_NS);
+		bedrock_store_relaxed(&heap->lazy_again_ns, pass->now_ns + BEDROCK_LAZY_HOLIDAY_NS);
 	if (rc)
 		return rc;
 	bedrock_add_relaxed(&heap->purges.lazy_calls, 1);
@@ -186,8 +185,8 @@ static bool bedrock_pass_some_pages(struct bedrock_pass *pass, struct bedrock_ch
 {
 	struct bedrock_pages *pages = &pass->arena->pages;
 	struct bedrock_range ranges[BEDROCK_DECAY_RANGES];
-	uint32_t count = bedrock_pages_isolate(pages, chunk, pass->from, due, ranges,
-					       BEDROCK_DECAY_RANGES);
+	uint32_t count =
+		bedrock_pages_isolate(pages, chunk, pass->from, due, ranges, BEDROCK_DECAY_RANGES);
 
 	for (uint32_t i = 0; i < count; i++) {
 		enum bedrock_rest state = pass->from;
@@ -216,7 +215,7 @@ static bool bedrock_chunk_is_all_due(const struct bedrock_chunk *chunk, bool is_
 static bool bedrock_pass_take_chunk(const struct bedrock_pass *pass, struct bedrock_chunk *chunk)
 {
 	struct bedrock_pages *pages = &pass->arena->pages;
-	struct bedrock_range whole = {.first = 0, .count = BEDROCK_CHUNK_PAGES};
+	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
 	bool is_taken;
 
 	bedrock_lock_take(&pages->lock);
@@ -241,7 +240,7 @@ static bool bedrock_pass_take_chunk(const struct bedrock_pass *pass, struct bedr
 static void bedrock_pass_put_chunk(struct bedrock_pass *pass, struct bedrock_chunk *chunk)
 {
 	struct bedrock_pages *pages = &pass->arena->pages;
-	struct bedrock_range whole = {.first = 0, .count = BEDROCK_CHUNK_PAGES};
+	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
 
 	bedrock_lock_take(&pages->lock);
 	bedrock_pages_link(pages, chunk);
@@ -298,8 +297,8 @@ static struct bedrock_chunk *bedrock_pass_first_chunk(const struct bedrock_pass 
 /* Over the chunks, from where the last pass stopped. The decay lock keeps them in place. */
 static void bedrock_pass_chunks(struct bedrock_pass *pass, struct bedrock_decay_stage *stage)
 {
-	struct bedrock_chunk *chunk = stage->cursor ? stage->cursor
-						    : bedrock_pass_first_chunk(pass);
+	struct bedrock_chunk *chunk =
+		stage->cursor ? stage->cursor : bedrock_pass_first_chunk(pass);
 
 	while (chunk && !bedrock_pass_is_over(pass)) {
 		struct bedrock_chunk *next = chunk->all_next;
@@ -358,9 +357,8 @@ static void bedrock_decay_stage(struct bedrock_pass *pass)
 	bedrock_pass_schedule(pass, stage);
 }
 
-static bool bedrock_stage_is_due(const struct bedrock_heap *heap,
-				 const struct bedrock_arena *arena, enum bedrock_rest kind,
-				 uint64_t now_ns)
+static bool bedrock_stage_is_due(const struct bedrock_heap *heap, const struct bedrock_arena *arena,
+				 enum bedrock_rest kind, uint64_t now_ns)
 {
 	if (bedrock_decay_ms(heap, kind) < 0)
 		return false;

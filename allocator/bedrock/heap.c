@@ -144,8 +144,8 @@ static int bedrock_heap_take_idle(struct bedrock_heap *heap, const struct bedroc
 	return -ENOMEM;
 }
 
-int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first,
-		      unsigned class_index, uint32_t want, struct bedrock_list *out)
+int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first, unsigned class_index,
+		      uint32_t want, struct bedrock_list *out)
 {
 	if (bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_REUSE, out) == 0)
 		return 0;

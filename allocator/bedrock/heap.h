@@ -86,8 +86,7 @@ static inline void bedrock_heap_ensure(struct bedrock_heap *heap)
 struct bedrock_arena *bedrock_heap_arena(struct bedrock_heap *heap, uint32_t thread_index);
 
 /* Arena number `index`, or NULL if nobody has needed it. */
-static inline struct bedrock_arena *bedrock_heap_arena_at(struct bedrock_heap *heap,
-							  uint32_t index)
+static inline struct bedrock_arena *bedrock_heap_arena_at(struct bedrock_heap *heap, uint32_t index)
 {
 	return bedrock_load_acquire(&heap->arenas[index]);
 }
@@ -96,8 +95,8 @@ static inline struct bedrock_arena *bedrock_heap_arena_at(struct bedrock_heap *h
  * Blocks of a size class from `first`, else from any arena that has some, else after giving
  * the kernel back what can be given. -> 0 or -ENOMEM.
  */
-int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first,
-		      unsigned class_index, uint32_t want, struct bedrock_list *out);
+int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first, unsigned class_index,
+		      uint32_t want, struct bedrock_list *out);
 
 /* The same for a large run. */
 int bedrock_heap_take_run(struct bedrock_heap *heap, struct bedrock_arena *first,

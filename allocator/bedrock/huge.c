@@ -159,8 +159,8 @@ static int bedrock_huge_unmap(struct bedrock_huge *huge, struct bedrock_chunk *c
 	if (!rc)
 		return 0;
 	if (!chunk->huge.is_purged)
-		chunk->huge.is_purged = bedrock_os_purge((char *)chunk + header_bytes,
-							 bytes - header_bytes) == 0;
+		chunk->huge.is_purged =
+			bedrock_os_purge((char *)chunk + header_bytes, bytes - header_bytes) == 0;
 	bedrock_lock_take(&huge->lock);
 	bedrock_ring_add(&huge->stuck, chunk);
 	bedrock_lock_give(&huge->lock);
@@ -362,8 +362,7 @@ int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_byt
 	return 0;
 }
 
-static void *bedrock_huge_grow(struct bedrock_huge *huge, struct bedrock_chunk *chunk,
-			       size_t bytes)
+static void *bedrock_huge_grow(struct bedrock_huge *huge, struct bedrock_chunk *chunk, size_t bytes)
 {
 	size_t more_bytes = bytes - chunk->huge.mapped_bytes;
 

@@ -10,7 +10,7 @@
 #include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/os.h"
 
-#define BEDROCK_LOCK_SPINS 64
+#define BEDROCK_LOCK_SPINS    64
 #define BEDROCK_LOCK_SLICE_NS 1000000000u
 
 void bedrock_lock_init(struct bedrock_lock *lock, enum bedrock_rank rank)

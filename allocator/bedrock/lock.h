@@ -47,10 +47,22 @@ void bedrock_lock_allow_many(bool allowed);
 /* No lock at all is held by this thread: true before anything that may call back into us. */
 bool bedrock_lock_none_held(void);
 #else
-static inline void bedrock_lock_note_taken(const struct bedrock_lock *lock) { (void)lock; }
-static inline void bedrock_lock_note_given(const struct bedrock_lock *lock) { (void)lock; }
-static inline void bedrock_lock_allow_many(bool allowed) { (void)allowed; }
-static inline bool bedrock_lock_none_held(void) { return true; }
+static inline void bedrock_lock_note_taken(const struct bedrock_lock *lock)
+{
+	(void)lock;
+}
+static inline void bedrock_lock_note_given(const struct bedrock_lock *lock)
+{
+	(void)lock;
+}
+static inline void bedrock_lock_allow_many(bool allowed)
+{
+	(void)allowed;
+}
+static inline bool bedrock_lock_none_held(void)
+{
+	return true;
+}
 #endif
 
 static inline bool bedrock_lock_try(struct bedrock_lock *lock)

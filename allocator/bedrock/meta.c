@@ -6,7 +6,7 @@
 
 #include "allocator/bedrock/os.h"
 
-#define BEDROCK_META_MAP_BYTES ((size_t)256 << 10)
+#define BEDROCK_META_MAP_BYTES   ((size_t)256 << 10)
 #define BEDROCK_META_ALIGN_BYTES ((size_t)64)
 
 void bedrock_meta_init(struct bedrock_meta *meta)

@@ -27,31 +27,54 @@ struct bedrock_option {
 };
 
 #define BEDROCK_FIELD(field) offsetof(struct bedrock_options, field)
-#define BEDROCK_MS_MAX INT64_C(1000000000)
+#define BEDROCK_MS_MAX       INT64_C(1000000000)
 
 static const struct bedrock_option bedrock_option_table[] = {
-	{.name = "background_thread", .kind = BEDROCK_OPTION_FLAG,
-	 .offset = BEDROCK_FIELD(is_background_thread),
-	 .word_true = "true", .word_false = "false"},
-	{.name = "dirty_decay_ms", .kind = BEDROCK_OPTION_INTEGER,
-	 .offset = BEDROCK_FIELD(dirty_decay_ms), .least = -1, .most = BEDROCK_MS_MAX},
-	{.name = "muzzy_decay_ms", .kind = BEDROCK_OPTION_INTEGER,
-	 .offset = BEDROCK_FIELD(muzzy_decay_ms), .least = -1, .most = BEDROCK_MS_MAX},
-	{.name = "narenas", .kind = BEDROCK_OPTION_INTEGER,
-	 .offset = BEDROCK_FIELD(arena_count), .least = 1, .most = BEDROCK_ARENAS_MAX},
-	{.name = "oversize_threshold", .kind = BEDROCK_OPTION_INTEGER,
-	 .offset = BEDROCK_FIELD(oversize_threshold_bytes), .least = 0, .most = INT64_MAX},
-	{.name = "percpu_arena", .kind = BEDROCK_OPTION_FLAG,
-	 .offset = BEDROCK_FIELD(is_percpu_arena),
-	 .word_true = "percpu", .word_false = "disabled"},
-	{.name = "retain", .kind = BEDROCK_OPTION_FLAG,
-	 .offset = BEDROCK_FIELD(is_retain),
-	 .word_true = "true", .word_false = "false"},
-	{.name = "tcache", .kind = BEDROCK_OPTION_FLAG,
-	 .offset = BEDROCK_FIELD(is_tcache),
-	 .word_true = "true", .word_false = "false"},
-	{.name = "tcache_max", .kind = BEDROCK_OPTION_INTEGER,
-	 .offset = BEDROCK_FIELD(tcache_max_bytes), .least = 0, .most = 65536},
+	{ .name = "background_thread",
+	  .kind = BEDROCK_OPTION_FLAG,
+	  .offset = BEDROCK_FIELD(is_background_thread),
+	  .word_true = "true",
+	  .word_false = "false" },
+	{ .name = "dirty_decay_ms",
+	  .kind = BEDROCK_OPTION_INTEGER,
+	  .offset = BEDROCK_FIELD(dirty_decay_ms),
+	  .least = -1,
+	  .most = BEDROCK_MS_MAX },
+	{ .name = "muzzy_decay_ms",
+	  .kind = BEDROCK_OPTION_INTEGER,
+	  .offset = BEDROCK_FIELD(muzzy_decay_ms),
+	  .least = -1,
+	  .most = BEDROCK_MS_MAX },
+	{ .name = "narenas",
+	  .kind = BEDROCK_OPTION_INTEGER,
+	  .offset = BEDROCK_FIELD(arena_count),
+	  .least = 1,
+	  .most = BEDROCK_ARENAS_MAX },
+	{ .name = "oversize_threshold",
+	  .kind = BEDROCK_OPTION_INTEGER,
+	  .offset = BEDROCK_FIELD(oversize_threshold_bytes),
+	  .least = 0,
+	  .most = INT64_MAX },
+	{ .name = "percpu_arena",
+	  .kind = BEDROCK_OPTION_FLAG,
+	  .offset = BEDROCK_FIELD(is_percpu_arena),
+	  .word_true = "percpu",
+	  .word_false = "disabled" },
+	{ .name = "retain",
+	  .kind = BEDROCK_OPTION_FLAG,
+	  .offset = BEDROCK_FIELD(is_retain),
+	  .word_true = "true",
+	  .word_false = "false" },
+	{ .name = "tcache",
+	  .kind = BEDROCK_OPTION_FLAG,
+	  .offset = BEDROCK_FIELD(is_tcache),
+	  .word_true = "true",
+	  .word_false = "false" },
+	{ .name = "tcache_max",
+	  .kind = BEDROCK_OPTION_INTEGER,
+	  .offset = BEDROCK_FIELD(tcache_max_bytes),
+	  .least = 0,
+	  .most = 65536 },
 };
 
 #define BEDROCK_OPTION_COUNT (sizeof(bedrock_option_table) / sizeof(bedrock_option_table[0]))
@@ -101,8 +124,8 @@ static bool bedrock_span_integer(struct bedrock_span span, int64_t *out)
 	return true;
 }
 
-static bool bedrock_option_set(const struct bedrock_option *option,
-			       struct bedrock_options *options, struct bedrock_span value)
+static bool bedrock_option_set(const struct bedrock_option *option, struct bedrock_options *options,
+			       struct bedrock_span value)
 {
 	char *field = (char *)options + option->offset;
 	int64_t number;
@@ -137,7 +160,7 @@ static bool bedrock_options_entry(struct bedrock_options *options, struct bedroc
 {
 	const char *colon = memchr(entry.text, ':', entry.bytes);
 	size_t name_bytes = colon ? (size_t)(colon - entry.text) : entry.bytes;
-	struct bedrock_span name = {.text = entry.text, .bytes = name_bytes};
+	struct bedrock_span name = { .text = entry.text, .bytes = name_bytes };
 	const struct bedrock_option *option = bedrock_option_find(name);
 
 	if (!option) {
@@ -163,7 +186,7 @@ unsigned bedrock_options_parse(struct bedrock_options *options, const char *text
 	unsigned refused = 0;
 
 	while (*text) {
-		struct bedrock_span entry = {.text = text, .bytes = strcspn(text, ",")};
+		struct bedrock_span entry = { .text = text, .bytes = strcspn(text, ",") };
 
 		if (entry.bytes > 0 && !bedrock_options_entry(options, entry))
 			refused++;

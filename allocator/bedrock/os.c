@@ -42,7 +42,7 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
 /* Offset of cpu_id within the kernel's struct rseq, and the least size that contains it. */
-#define BEDROCK_RSEQ_CPU_OFFSET 4
+#define BEDROCK_RSEQ_CPU_OFFSET  4
 #define BEDROCK_RSEQ_LEAST_BYTES 8u
 
 /* Turn a libc result into 0 or -errno and put errno back. */
@@ -157,7 +157,7 @@ size_t bedrock_os_page_bytes(void)
 
 uint64_t bedrock_os_now_ns(void)
 {
-	struct timespec now = {.tv_sec = 0};
+	struct timespec now = { .tv_sec = 0 };
 	int saved_errno = errno;
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);

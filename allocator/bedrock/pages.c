@@ -114,8 +114,7 @@ static void bedrock_pages_claim(struct bedrock_pages *pages, struct bedrock_chun
 	bedrock_pages_count(&pages->used_pages, range.count);
 	/* Only a cut into the longest run can change the longest run. */
 	if (around.count == chunk->longest_free)
-		bedrock_pages_set_longest(pages, chunk,
-					  bedrock_bitmap_longest_clear(&chunk->used));
+		bedrock_pages_set_longest(pages, chunk, bedrock_bitmap_longest_clear(&chunk->used));
 }
 
 /* The reverse: pages out of use rest in `kind`, or are clean. */
@@ -204,8 +203,8 @@ static void bedrock_pages_write_map(struct bedrock_chunk *chunk, struct bedrock_
 
 static struct bedrock_run *bedrock_pages_begin_run(struct bedrock_pages *pages,
 						   struct bedrock_chunk *chunk,
-						   struct bedrock_range range,
-						   unsigned class_index, bool *is_zero)
+						   struct bedrock_range range, unsigned class_index,
+						   bool *is_zero)
 {
 	struct bedrock_run *run = &chunk->runs[range.first];
 
@@ -233,10 +232,12 @@ int bedrock_pages_alloc(struct bedrock_pages *pages, const struct bedrock_pages_
 			chunk = bedrock_pages_find(pages, request, &first);
 	}
 	if (chunk)
-		*out = bedrock_pages_begin_run(pages, chunk, (struct bedrock_range){
+		*out = bedrock_pages_begin_run(pages, chunk,
+					       (struct bedrock_range){
 						       .first = first,
 						       .count = request->page_count,
-					       }, request->class_index, is_zero);
+					       },
+					       request->class_index, is_zero);
 	bedrock_lock_give(&pages->lock);
 	return chunk ? 0 : -ENOMEM;
 }
@@ -303,7 +304,7 @@ uint32_t bedrock_pages_isolate(struct bedrock_pages *pages, struct bedrock_chunk
 			       enum bedrock_rest kind, struct bedrock_bitmap *wanted,
 			       struct bedrock_range *ranges, uint32_t range_max)
 {
-	struct bedrock_range done = {.first = 0, .count = 0};
+	struct bedrock_range done = { .first = 0, .count = 0 };
 	uint32_t found = 0;
 	uint32_t page;
 
@@ -339,8 +340,8 @@ void bedrock_pages_release(struct bedrock_pages *pages, struct bedrock_chunk *ch
 
 bool bedrock_pages_is_valid(const struct bedrock_pages *pages)
 {
-	struct bedrock_range whole = {.first = 0, .count = BEDROCK_CHUNK_PAGES};
-	uint64_t rest[BEDROCK_REST_COUNT] = {0, 0};
+	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
+	uint64_t rest[BEDROCK_REST_COUNT] = { 0, 0 };
 	uint64_t used = 0;
 	uint32_t chunks = 0;
 

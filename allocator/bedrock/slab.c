@@ -14,7 +14,7 @@
 #include "allocator/bedrock/arena.h"
 #include "allocator/bedrock/debug.h"
 
-#define BEDROCK_REMOTE_COUNT_SHIFT 48
+#define BEDROCK_REMOTE_COUNT_SHIFT  48
 #define BEDROCK_REMOTE_POINTER_MASK ((UINT64_C(1) << BEDROCK_REMOTE_COUNT_SHIFT) - 1)
 
 /* While a list is returned: how many slabs it is sorted by at a time. */
@@ -172,8 +172,7 @@ static void bedrock_slab_absorb(struct bedrock_arena *arena, struct bedrock_bin 
 }
 
 /* The bin's lock is held. */
-static void bedrock_bin_collect(struct bedrock_arena *arena, struct bedrock_bin *bin,
-				bool keep_one)
+static void bedrock_bin_collect(struct bedrock_arena *arena, struct bedrock_bin *bin, bool keep_one)
 {
 	/* Pairs with the release in bedrock_pending_push. */
 	struct bedrock_run *run = bedrock_exchange_acquire(&bin->pending, NULL);
@@ -205,7 +204,7 @@ void bedrock_slab_collect(struct bedrock_arena *arena, unsigned class_index, boo
 /* Cut up to `want` blocks off the free list; the whole list if that is not more. */
 static struct bedrock_list bedrock_slab_take_free(struct bedrock_run *run, uint32_t want)
 {
-	struct bedrock_list list = {.head = run->free, .count = run->free_count};
+	struct bedrock_list list = { .head = run->free, .count = run->free_count };
 
 	if (list.count > want) {
 		void *last = list.head;
@@ -229,7 +228,7 @@ static struct bedrock_list bedrock_slab_carve(struct bedrock_run *run, uint32_t 
 	uint32_t count = want < room ? want : room;
 	size_t block_bytes = run->block_bytes;
 	char *block = bedrock_run_start(run) + run->carved_count * block_bytes;
-	struct bedrock_list list = {.head = block, .count = count};
+	struct bedrock_list list = { .head = block, .count = count };
 
 	for (uint32_t i = 1; i < count; i++, block += block_bytes)
 		bedrock_block_link(block, block + block_bytes);

@@ -15,8 +15,8 @@
 #include "allocator/bedrock/atomic.h"
 #include "allocator/bedrock/lock.h"
 
-#define BEDROCK_CHUNK_SHIFT 22
-#define BEDROCK_CHUNK_BYTES ((size_t)1 << BEDROCK_CHUNK_SHIFT)
+#define BEDROCK_CHUNK_SHIFT   22
+#define BEDROCK_CHUNK_BYTES   ((size_t)1 << BEDROCK_CHUNK_SHIFT)
 #define BEDROCK_LEFTOVERS_MAX 64u
 
 /* A range that munmap refused; never touched, so it costs address space only. */

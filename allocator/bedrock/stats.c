@@ -16,11 +16,10 @@ static uint64_t bedrock_pages_to_bytes(uint64_t pages)
 static void bedrock_stats_add_arena(struct bedrock_stats *out, struct bedrock_arena *arena)
 {
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++)
-		out->allocated_bytes += bedrock_load_relaxed(&arena->bins[i].blocks_out) *
-					bedrock_class_bytes(i);
+		out->allocated_bytes +=
+			bedrock_load_relaxed(&arena->bins[i].blocks_out) * bedrock_class_bytes(i);
 	out->allocated_bytes += bedrock_pages_to_bytes(bedrock_load_relaxed(&arena->large_pages));
-	out->active_bytes +=
-		bedrock_pages_to_bytes(bedrock_load_relaxed(&arena->pages.used_pages));
+	out->active_bytes += bedrock_pages_to_bytes(bedrock_load_relaxed(&arena->pages.used_pages));
 	out->dirty_bytes += bedrock_pages_to_bytes(
 		bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_DIRTY]));
 	out->muzzy_bytes += bedrock_pages_to_bytes(

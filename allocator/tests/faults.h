@@ -119,8 +119,8 @@ static int fault_getcpu(void)
 	return -1;
 }
 
-static int fault_thread(pthread_t *thread, const pthread_attr_t *attributes,
-			void *(*start)(void *), void *argument)
+static int fault_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+			void *argument)
 {
 	if (!fault_hits(&faults.thread))
 		return pthread_create(thread, attributes, start, argument);

@@ -22,9 +22,9 @@
 
 #include "allocator/bedrock/bedrock.h"
 
-#define STRESS_WORKERS 3
-#define STRESS_FORKS 60
-#define STRESS_SLOTS 200
+#define STRESS_WORKERS       3
+#define STRESS_FORKS         60
+#define STRESS_SLOTS         200
 #define STRESS_CHILD_SECONDS 20
 
 /* The sanitizers' own locks do not survive a fork among threads: do without child threads. */
@@ -49,7 +49,7 @@ static size_t stress_size(uint64_t *random)
 /* Fill and drop slots for a while. -> errors seen. */
 static int stress_churn(uint64_t random, int rounds)
 {
-	unsigned char *slots[STRESS_SLOTS] = {NULL};
+	unsigned char *slots[STRESS_SLOTS] = { NULL };
 	int errors = 0;
 
 	for (int i = 0; i < rounds; i++) {

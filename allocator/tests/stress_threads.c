@@ -21,9 +21,9 @@
 #include "allocator/bedrock/bedrock.h"
 
 #define STRESS_THREADS 4
-#define STRESS_ROUNDS 3
-#define STRESS_SLOTS 600
-#define STRESS_SWAPS 64
+#define STRESS_ROUNDS  3
+#define STRESS_SLOTS   600
+#define STRESS_SWAPS   64
 
 /* Sanitizers make each access dear: fewer steps show the same. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -34,7 +34,7 @@
 
 /* Blocks are stamped in full up to here, beyond it at every STRESS_STRIDE-th byte. */
 #define STRESS_FULL_BYTES 2048
-#define STRESS_STRIDE 61
+#define STRESS_STRIDE     61
 
 /* A block and what must be in it. */
 struct stress_block {
@@ -279,6 +279,7 @@ int main(int argc, char **argv)
 		errors++;
 	}
 	printf("stress_threads: seed %" PRIu64 ", %" PRIu64 " errors, dirty %" PRIu64
-	       ", mapped %" PRIu64 "\n", seed, errors, stats.dirty_bytes, stats.mapped_bytes);
+	       ", mapped %" PRIu64 "\n",
+	       seed, errors, stats.dirty_bytes, stats.mapped_bytes);
 	return errors != 0;
 }

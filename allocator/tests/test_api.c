@@ -17,8 +17,28 @@
 #define MIB ((size_t)1 << 20)
 
 static const size_t sizes[] = {
-	0, 1, 8, 16, 17, 128, 129, 1000, 1024, 1025, 4096, 10000, 65536, 65537, 131072,
-	500000, 2 * MIB, 2 * MIB + 1, 4 * MIB - 4096, 4 * MIB, 4 * MIB + 1, 17 * MIB,
+	0,
+	1,
+	8,
+	16,
+	17,
+	128,
+	129,
+	1000,
+	1024,
+	1025,
+	4096,
+	10000,
+	65536,
+	65537,
+	131072,
+	500000,
+	2 * MIB,
+	2 * MIB + 1,
+	4 * MIB - 4096,
+	4 * MIB,
+	4 * MIB + 1,
+	17 * MIB,
 };
 
 #define SIZE_COUNT (sizeof(sizes) / sizeof(sizes[0]))
@@ -54,7 +74,8 @@ Test(api, malloc_of_nothing_is_a_block_of_its_own)
 
 Test(api, requests_above_ptrdiff_max_are_enomem)
 {
-	const size_t absurd[] = {(size_t)PTRDIFF_MAX + 1, SIZE_MAX, SIZE_MAX - 15, SIZE_MAX - 4095};
+	const size_t absurd[] = { (size_t)PTRDIFF_MAX + 1, SIZE_MAX, SIZE_MAX - 15,
+				  SIZE_MAX - 4095 };
 
 	for (int i = 0; i < 4; i++) {
 		errno = 0;
@@ -190,7 +211,7 @@ Test(api, memalign_family_meets_every_alignment)
 
 Test(api, posix_memalign_refuses_odd_alignments_and_touches_nothing)
 {
-	const size_t odd[] = {0, 1, 2, 4, 24, 100, SIZE_MAX};
+	const size_t odd[] = { 0, 1, 2, 4, 24, 100, SIZE_MAX };
 	void *block = (void *)0x55;
 
 	errno = 33;
@@ -205,7 +226,7 @@ Test(api, posix_memalign_refuses_odd_alignments_and_touches_nothing)
 
 Test(api, aligned_alloc_refuses_odd_alignments_with_einval)
 {
-	const size_t odd[] = {0, 3, 24, SIZE_MAX};
+	const size_t odd[] = { 0, 3, 24, SIZE_MAX };
 
 	for (int i = 0; i < 4; i++) {
 		errno = 0;

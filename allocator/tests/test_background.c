@@ -26,7 +26,7 @@ TestSuite(background, .init = setup, .timeout = 30);
 
 static void sleep_ms(long ms)
 {
-	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
 	nanosleep(&time, NULL);
 }

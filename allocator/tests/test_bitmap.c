@@ -10,12 +10,12 @@
 
 static struct bedrock_range range(uint32_t first, uint32_t count)
 {
-	return (struct bedrock_range){.first = first, .count = count};
+	return (struct bedrock_range){ .first = first, .count = count };
 }
 
 Test(bitmap, set_across_words_counts_each_bit_that_changed)
 {
-	struct bedrock_bitmap map = {{0}};
+	struct bedrock_bitmap map = { { 0 } };
 
 	cr_assert_eq(bedrock_bitmap_set(&map, range(60, 140)), 140);
 	cr_assert_eq(bedrock_bitmap_set(&map, range(50, 20)), 10);
@@ -25,7 +25,7 @@ Test(bitmap, set_across_words_counts_each_bit_that_changed)
 
 Test(bitmap, empty_range_changes_nothing)
 {
-	struct bedrock_bitmap map = {{0}};
+	struct bedrock_bitmap map = { { 0 } };
 
 	cr_assert_eq(bedrock_bitmap_set(&map, range(64, 0)), 0);
 	cr_assert_eq(bedrock_bitmap_count(&map, range(0, 1024)), 0);
@@ -33,7 +33,7 @@ Test(bitmap, empty_range_changes_nothing)
 
 Test(bitmap, next_finds_the_last_bit_and_then_none)
 {
-	struct bedrock_bitmap map = {{0}};
+	struct bedrock_bitmap map = { { 0 } };
 
 	bedrock_bitmap_set(&map, range(1023, 1));
 	cr_assert_eq(bedrock_bitmap_next_set(&map, 0), 1023);
@@ -44,7 +44,7 @@ Test(bitmap, next_finds_the_last_bit_and_then_none)
 
 Test(bitmap, clear_run_reaches_to_both_neighbours_and_both_ends)
 {
-	struct bedrock_bitmap map = {{0}};
+	struct bedrock_bitmap map = { { 0 } };
 
 	bedrock_bitmap_set(&map, range(100, 1));
 	bedrock_bitmap_set(&map, range(700, 1));
@@ -59,7 +59,7 @@ Test(bitmap, clear_run_reaches_to_both_neighbours_and_both_ends)
 
 Test(bitmap, find_clear_respects_alignment_and_the_end)
 {
-	struct bedrock_bitmap map = {{0}};
+	struct bedrock_bitmap map = { { 0 } };
 
 	bedrock_bitmap_set(&map, range(0, 17));
 	cr_assert_eq(bedrock_bitmap_find_clear(&map, 4, 1), 17);
@@ -86,7 +86,7 @@ static uint32_t naive_longest(const uint8_t *model)
 Test(bitmap, random_ranges_agree_with_a_byte_per_bit)
 {
 	static uint8_t model[BEDROCK_BITMAP_BITS];
-	struct bedrock_bitmap map = {{0}};
+	struct bedrock_bitmap map = { { 0 } };
 	uint32_t random = 1;
 
 	for (int i = 0; i < 3000; i++) {

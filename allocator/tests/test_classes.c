@@ -47,8 +47,7 @@ Test(classes, aligned_class_holds_the_size_and_is_a_multiple_of_the_alignment)
 		}
 	}
 	cr_assert_eq(bedrock_class_for_aligned(1, 2 * BEDROCK_PAGE_BYTES), BEDROCK_CLASS_NONE);
-	cr_assert_eq(bedrock_class_for_aligned(BEDROCK_SMALL_MAX_BYTES + 1, 1),
-		     BEDROCK_CLASS_NONE);
+	cr_assert_eq(bedrock_class_for_aligned(BEDROCK_SMALL_MAX_BYTES + 1, 1), BEDROCK_CLASS_NONE);
 }
 
 Test(classes, slab_leaves_at_most_a_sixteenth_over_and_fits_its_counters)

@@ -14,7 +14,7 @@
 #include "allocator/bedrock/heap.h"
 #include "allocator/tests/faults.h"
 
-#define MS UINT64_C(1000000)
+#define MS          UINT64_C(1000000)
 #define BLOCK_BYTES 100000u
 #define BLOCK_PAGES 25u
 

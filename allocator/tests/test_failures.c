@@ -39,7 +39,7 @@ static struct bedrock_stats stats_now(void)
 
 static void sleep_ms(long ms)
 {
-	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
 	nanosleep(&time, NULL);
 }
@@ -116,7 +116,7 @@ Test(failures, mmap_refused_in_a_running_program_serves_from_what_is_there)
 
 Test(failures, mmap_refused_for_large_and_huge_blocks_gives_null_and_enomem_then_recovers)
 {
-	const size_t sizes[] = {100000, MIB, 3 * MIB, 40 * MIB};
+	const size_t sizes[] = { 100000, MIB, 3 * MIB, 40 * MIB };
 
 	for (int i = 0; i < 4; i++) {
 		faults.mmap.error = ENOMEM;
@@ -487,7 +487,7 @@ Test(failures, madvise_free_einval_falls_back_to_dontneed_and_is_tried_again)
 
 Test(failures, madvise_dontneed_that_lies_never_makes_calloc_dirty)
 {
-	const size_t sizes[] = {32, 5000, 70000, 300000, 1500000, 3000000};
+	const size_t sizes[] = { 32, 5000, 70000, 300000, 1500000, 3000000 };
 
 	bedrock_heap.options.dirty_decay_ms = 0;
 	faults.madvise.lies = true;

@@ -19,7 +19,7 @@ static _Atomic bool is_over;
 
 static void *churn(void *argument)
 {
-	void *blocks[64] = {NULL};
+	void *blocks[64] = { NULL };
 
 	for (uint32_t i = 0; !is_over; i++) {
 		uint32_t slot = i * 2654435761u >> 26;
@@ -53,7 +53,7 @@ static bool arenas_are_valid(void)
 
 static int use_everything(void)
 {
-	const size_t sizes[] = {10, 500, 5000, 60000, 300000, 5 << 20};
+	const size_t sizes[] = { 10, 500, 5000, 60000, 300000, 5 << 20 };
 
 	if (!arenas_are_valid())
 		return 1;

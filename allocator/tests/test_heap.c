@@ -46,8 +46,8 @@ Test(heap, arena_without_memory_is_helped_out_by_another)
 	bedrock_store_relaxed(&bedrock_heap.arena_count, 2);
 	bedrock_heap.options.is_percpu_arena = false;
 	other = bedrock_heap_arena(&bedrock_heap, 1);
-	cr_assert_eq(bedrock_slab_take(&bedrock_heap.first_arena, 4, 1, BEDROCK_EFFORT_CHUNK,
-				       &list), 0);
+	cr_assert_eq(
+		bedrock_slab_take(&bedrock_heap.first_arena, 4, 1, BEDROCK_EFFORT_CHUNK, &list), 0);
 	faults.mmap.error = ENOMEM;
 	cr_assert_eq(bedrock_heap_take(&bedrock_heap, other, 4, 10, &list), 0);
 	cr_assert_eq(bedrock_run_chunk(bedrock_chunk_slab_of(list.head))->arena,

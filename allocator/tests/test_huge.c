@@ -29,7 +29,8 @@ static char *take(size_t bytes, size_t align_bytes, bool *is_zero)
 	bool is_fresh;
 
 	cr_assert_eq(bedrock_huge_alloc(&huge, bytes, align_bytes, &block,
-					is_zero ? is_zero : &is_fresh), 0);
+					is_zero ? is_zero : &is_fresh),
+		     0);
 	cr_assert_geq(bedrock_huge_usable_bytes(block), bytes);
 	return block;
 }

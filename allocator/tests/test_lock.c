@@ -70,7 +70,7 @@ Test(lock, try_of_a_held_lock_returns_at_once_without_it)
 
 Test(lock, sleeper_is_woken_long_before_its_time_slice_ends, .timeout = 30)
 {
-	struct timespec nap = {.tv_nsec = 50000000};
+	struct timespec nap = { .tv_nsec = 50000000 };
 	struct timespec start;
 	struct timespec end;
 	pthread_t thread;

@@ -53,9 +53,10 @@ Test(options, unknown_name_is_named_and_the_rest_still_counts)
 Test(options, bad_values_are_refused_and_leave_the_default)
 {
 	const char *bad[] = {
-		"dirty_decay_ms", "dirty_decay_ms:", "dirty_decay_ms:-", "dirty_decay_ms:-2",
-		"dirty_decay_ms:5s", "dirty_decay_ms:99999999999999999999", "narenas:0",
-		"narenas:257", "tcache:yes", "tcache:", "percpu_arena:phycpu", "tcache_max:65537",
+		"dirty_decay_ms",    "dirty_decay_ms:",     "dirty_decay_ms:-",
+		"dirty_decay_ms:-2", "dirty_decay_ms:5s",   "dirty_decay_ms:99999999999999999999",
+		"narenas:0",         "narenas:257",         "tcache:yes",
+		"tcache:",           "percpu_arena:phycpu", "tcache_max:65537",
 		"tcache: true",
 	};
 	struct bedrock_options before = options;

@@ -10,7 +10,7 @@
 #include "allocator/bedrock/arena.h"
 #include "allocator/tests/faults.h"
 
-#define CLASS_64 4u
+#define CLASS_64    4u
 #define SLAB_BLOCKS 256u
 
 static struct bedrock_space space;
@@ -31,10 +31,10 @@ static void *take(uint32_t count)
 	void *chain = NULL;
 
 	while (count > 0) {
-		struct bedrock_list list = {.head = NULL};
+		struct bedrock_list list = { .head = NULL };
 
-		cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, count, BEDROCK_EFFORT_CHUNK,
-					       &list), 0);
+		cr_assert_eq(
+			bedrock_slab_take(&arena, CLASS_64, count, BEDROCK_EFFORT_CHUNK, &list), 0);
 		cr_assert_gt(list.count, 0);
 		cr_assert_leq(list.count, count);
 		count -= list.count;

@@ -27,7 +27,8 @@ static void check_sums(void)
 	bedrock_stats_read(&stats);
 	cr_assert_leq(stats.allocated_bytes, stats.active_bytes);
 	cr_assert_eq(stats.active_bytes + stats.dirty_bytes + stats.muzzy_bytes +
-		     stats.retained_bytes + stats.metadata_bytes, stats.mapped_bytes);
+			     stats.retained_bytes + stats.metadata_bytes,
+		     stats.mapped_bytes);
 }
 
 Test(stats, before_any_block_nothing_is_allocated)
