@@ -100,13 +100,44 @@ static uint64_t key_of_program(uint32_t index, bool *first_come)
 	return before ? hq_thread_key(key_of(before), take_child(before)) : hq_thread_key(0, index);
 }
 
+static bool has_counted(const struct hq_plane_thread *slot)
+{
+	for (uint32_t i = 0; i < HQ_RULES_MAX; i++)
+		if (hq_load_relaxed(&slot->counts[i].seen) != 0)
+			return true;
+	return false;
+}
+
+/*
+ * A shell's children exec before they make a call that any rule names: the new program goes on in
+ * the slot of the old one, under its own key, or shells would soon use up all slots.
+ */
+static bool take_over_unused(void)
+{
+	const uint32_t claimed = claimed_slots();
+	struct hq_plane_thread *before = slot_of_process(hq_preload.process, claimed);
+
+	if (!before || has_counted(before))
+		return false;
+	mark_replaced(hq_preload.process, claimed);
+	hq_store_relaxed(&before->exited, 0);
+	publish((uint32_t)(before - hq_preload.plane->threads),
+		hq_thread_key(key_of(before), take_child(before)), thread_id(),
+		hq_load_relaxed(&before->first_come));
+	hq_preload_self.slot = before;
+	return true;
+}
+
 void hq_identity_start(void)
 {
 	bool first_come = false;
 	uint64_t key = HQ_THREAD_KEY_MAIN;
-	const int index = claim();
+	int index;
 
 	hq_preload.process = (uint32_t)hq_raw1(SYS_getpid, 0);
+	if (take_over_unused())
+		return;
+	index = claim();
 	if (index < 0) {
 		hq_preload_self.has_none = true;
 		return;

@@ -271,6 +271,26 @@ Test(trap, leaves_a_static_program_that_is_executed_alone)
 	cr_assert_eq(finish(start(&run, "other", other)), 0);
 }
 
+Test(trap, of_an_executed_program_goes_on_in_a_slot_that_was_never_used)
+{
+	struct run run = prepare(REFUSE);
+
+	cr_assert_eq(run_it(&run, "exec"), 3);
+	cr_assert_eq(run.wire->plane.claimed, 2);
+	cr_assert_eq(run.wire->plane.threads[1].exited, 0);
+	cr_assert_eq(run.wire->plane.threads[1].counts[0].fired, 3);
+}
+
+Test(trap, of_an_executed_program_leaves_counts_of_the_one_before)
+{
+	struct run run = prepare("mmap,madvise:delay=1us");
+
+	cr_assert_eq(run_it(&run, "exec"), 0);
+	cr_assert_gt(run.wire->plane.claimed, 1);
+	for (uint32_t i = 1; i < slots(&run); i++)
+		cr_assert_neq(run.wire->plane.threads[i].key, run.wire->plane.threads[i - 1].key);
+}
+
 Test(trap, leaves_errno_alone)
 {
 	struct run run = prepare("madvise:advice=COLD:delay=1us");
