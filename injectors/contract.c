@@ -10,6 +10,9 @@
  * Deliberately absent: lies of brk, mmap, mprotect, mremap and munmap (no kernel reports success
  * for a mapping it did not change), EAGAIN of mmap and mremap (only for locked memory), and munmap
  * failing where it merely cuts an end off (the map count does not grow).
+ *
+ * What a call alone does not show is not asked: an mprotect that asks for writing counts as making
+ * memory writable, although the memory may have been so before.
  */
 #include <errno.h>
 #include <sys/mman.h>

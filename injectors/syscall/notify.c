@@ -67,7 +67,7 @@ struct hq_notify {
 	pid_t processes_of[HQ_PLANE_THREADS];
 	uint32_t thread_count;
 	struct hq_lookup processes[PROCESSES];
-	uint32_t process_count;
+	uint32_t process_count; /* ever seen */
 	struct later later[HQ_PLANE_THREADS];
 	uint32_t later_count;
 };
@@ -207,15 +207,17 @@ static int receive_listener(int socket)
 
 /* ---- who calls ---- */
 
+/* When all are in use the oldest is forgotten: whatever it knew can be found out again. */
 static struct hq_lookup *lookup_of(struct hq_notify *n, pid_t process)
 {
-	for (uint32_t i = 0; i < n->process_count; i++)
+	struct hq_lookup *lookup;
+
+	for (uint32_t i = 0; i < PROCESSES && i < n->process_count; i++)
 		if (n->processes[i].process == process)
 			return &n->processes[i];
-	if (n->process_count == PROCESSES)
-		return NULL;
-	n->processes[n->process_count].process = process;
-	return &n->processes[n->process_count++];
+	lookup = &n->processes[n->process_count++ % PROCESSES];
+	*lookup = (struct hq_lookup){ .process = process };
+	return lookup;
 }
 
 static void claim_slot(struct hq_notify *n, uint32_t index, pid_t tid)
