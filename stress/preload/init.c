@@ -136,14 +136,20 @@ static void report(bool is_first)
 	await_go();
 }
 
-static void arm(bool is_first)
+/*
+ * What is reported is the state of the run's first process, and of the program that it executes:
+ * one that cannot be armed (it runs under valgrind, say) takes back what the one before it said.
+ */
+static void arm(void)
 {
+	struct hq_plane *plane = hq_preload.plane;
 	const int ret = hq_trap_arm();
 
-	if (ret && is_first)
-		hq_preload.plane->arm_error = ret;
-	if (!ret)
-		hq_store_release(&hq_preload.plane->armed, 1);
+	if (hq_load_relaxed(&plane->threads[0].process) != hq_preload.process)
+		return;
+	plane->arm_error = ret;
+	/* Pairs with the controller's acquire: the error is written. */
+	hq_store_release(&plane->armed, ret == 0);
 }
 
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
@@ -166,7 +172,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		hq_preload.plane = &wire->plane;
 		make_alive_page();
 		hq_identity_start();
-		arm(is_first);
+		arm();
 	}
 	report(is_first);
 }
