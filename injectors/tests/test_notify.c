@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -173,29 +174,38 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-/* Four threads, each delayed once: together they take less than four delays one after the other. */
-static void *one_call(void *argument)
-{
-	(void)argument;
-	hits(1);
-	return NULL;
-}
-
-static int delay_four_threads(void)
+static int delayed_once(void)
 {
 	const uint64_t start_ns = monotonic_ns();
-	uint64_t elapsed_ms;
-	pthread_t threads[4];
 
-	for (int i = 0; i < 4; i++)
-		if (pthread_create(&threads[i], NULL, one_call, NULL))
-			return 98;
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
-	elapsed_ms = (monotonic_ns() - start_ns) / 1000000;
-	if (elapsed_ms < 300)
-		return 1;
-	return elapsed_ms < 4 * 300 ? 0 : 2;
+	return hits(1) == 0 && monotonic_ns() - start_ns >= 30000000 ? 0 : 1;
+}
+
+static void *one_call(void *argument)
+{
+	hits(1);
+	return argument;
+}
+
+static bool someone_is_delayed(void)
+{
+	for (uint32_t i = 0; i < HQ_PLANE_THREADS; i++)
+		if (hq_load_relaxed(&plane_of_child->threads[i].counts[0].fired) != 0)
+			return true;
+	return false;
+}
+
+/* While one thread waits for an hour, another one's calls are answered. */
+static int call_beside_a_delayed_thread(void)
+{
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, one_call, NULL))
+		return 98;
+	while (!someone_is_delayed())
+		sched_yield();
+	return madvise(page, PAGE, MADV_COLD) && errno == EAGAIN ? 0 : 1;
 }
 
 static int wait_for_kill(void)
@@ -271,11 +281,23 @@ Test(notify, fails_munmap_only_where_it_splits)
 	cr_assert_eq(setting.plane->threads[0].counts[0].eligible, 1);
 }
 
+Test(notify, delays_a_call)
+{
+	struct setting setting = prepare("madvise:advice=DONTNEED:delay=30ms", delayed_once);
+
+	cr_assert_eq(supervise(&setting, NULL), 0);
+}
+
 Test(notify, delays_one_thread_without_delaying_the_others)
 {
 	struct setting setting =
-		prepare("madvise:advice=DONTNEED:delay=300ms:times=1", delay_four_threads);
+		prepare("madvise:advice=DONTNEED:delay=1h", call_beside_a_delayed_thread);
+	struct hq_error error;
 
+	cr_assert_eq(
+		hq_rule_parse("madvise:advice=COLD:error=EAGAIN", &setting.plane->rules[1], &error),
+		0);
+	setting.plane->rule_count = 2;
 	cr_assert_eq(supervise(&setting, NULL), 0);
 }
 
