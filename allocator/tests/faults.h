@@ -111,7 +111,7 @@ static int fault_mincore(void *address, size_t bytes, unsigned char *resident)
 	return -1;
 }
 
-static int fault_getcpu(void)
+static inline int fault_getcpu(void)
 {
 	if (!fault_hits(&faults.getcpu))
 		return sched_getcpu();

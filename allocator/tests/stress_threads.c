@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/tests/stress.h"
 
 #define STRESS_THREADS 4
 #define STRESS_ROUNDS  3
@@ -32,17 +33,6 @@
 #define STRESS_OPERATIONS 25000
 #endif
 
-/* Blocks are stamped in full up to here, beyond it at every STRESS_STRIDE-th byte. */
-#define STRESS_FULL_BYTES 2048
-#define STRESS_STRIDE     61
-
-/* A block and what must be in it. */
-struct stress_block {
-	unsigned char *start;
-	size_t bytes;
-	uint64_t stamp;
-};
-
 struct stress_thread {
 	pthread_t thread;
 	uint64_t random;
@@ -52,63 +42,6 @@ struct stress_thread {
 };
 
 static _Atomic(struct stress_block *) stress_swaps[STRESS_SWAPS];
-
-static uint64_t stress_random(struct stress_thread *self)
-{
-	self->random ^= self->random << 13;
-	self->random ^= self->random >> 7;
-	self->random ^= self->random << 17;
-	return self->random;
-}
-
-static unsigned char stress_byte(uint64_t stamp, size_t at)
-{
-	return (unsigned char)(stamp + at * 7 + (at >> 9));
-}
-
-/* The next byte after `at` that is stamped; the last byte of the block always is. */
-static size_t stress_next(size_t at, size_t bytes)
-{
-	if (at < STRESS_FULL_BYTES || at + 1 == bytes)
-		return at + 1;
-	return at + STRESS_STRIDE < bytes ? at + STRESS_STRIDE : bytes - 1;
-}
-
-static void stress_fill(struct stress_block *block, uint64_t stamp)
-{
-	block->stamp = stamp;
-	for (size_t at = 0; at < block->bytes; at = stress_next(at, block->bytes))
-		block->start[at] = stress_byte(stamp, at);
-}
-
-static bool stress_holds(const struct stress_block *block, size_t bytes)
-{
-	/* After a shrink the last byte that is left may not be one that was stamped. */
-	for (size_t at = 0; at < bytes; at = stress_next(at, block->bytes)) {
-		if (block->start[at] != stress_byte(block->stamp, at)) {
-			fprintf(stderr, "block %p of %zu: byte %zu is %u, not %u\n",
-				(void *)block->start, block->bytes, at, block->start[at],
-				stress_byte(block->stamp, at));
-			return false;
-		}
-	}
-	return true;
-}
-
-/* Mostly small, seldom large, hardly ever huge. */
-static size_t stress_size(struct stress_thread *self)
-{
-	uint64_t draw = stress_random(self) % 1000;
-	uint64_t more = stress_random(self);
-
-	if (draw < 850)
-		return more % 600;
-	if (draw < 970)
-		return more % 20000;
-	if (draw < 995)
-		return more % 200000;
-	return draw < 999 ? more % 2500000 : more % 6000000;
-}
 
 static void stress_note(struct stress_thread *self, bool is_good, const char *what)
 {
@@ -133,11 +66,11 @@ static void *stress_calloc(struct stress_thread *self, size_t bytes)
 
 static void *stress_aligned(struct stress_thread *self, size_t bytes)
 {
-	size_t align_bytes = (size_t)8 << stress_random(self) % 16;
+	size_t align_bytes = (size_t)8 << stress_random(&self->random) % 16;
 	void *start = NULL;
 
-	if (stress_random(self) % 500 == 0)
-		align_bytes = (size_t)1 << (20 + stress_random(self) % 5);
+	if (stress_random(&self->random) % 500 == 0)
+		align_bytes = (size_t)1 << (20 + stress_random(&self->random) % 5);
 	int rc = bedrock_posix_memalign(&start, align_bytes, bytes);
 
 	stress_note(self, rc == 0, "posix_memalign failed");
@@ -147,8 +80,8 @@ static void *stress_aligned(struct stress_thread *self, size_t bytes)
 
 static void stress_allocate(struct stress_thread *self, struct stress_block *block)
 {
-	size_t bytes = stress_size(self);
-	uint64_t draw = stress_random(self) % 10;
+	size_t bytes = stress_size(&self->random);
+	uint64_t draw = stress_random(&self->random) % 10;
 
 	if (draw < 2)
 		block->start = stress_calloc(self, bytes);
@@ -180,7 +113,7 @@ static void stress_release(struct stress_thread *self, struct stress_block *bloc
 
 static void stress_resize(struct stress_thread *self, struct stress_block *block)
 {
-	size_t bytes = stress_size(self) + 1;
+	size_t bytes = stress_size(&self->random) + 1;
 	size_t common_bytes = bytes < block->bytes ? bytes : block->bytes;
 	unsigned char *start = bedrock_realloc(block->start, bytes);
 
@@ -202,7 +135,8 @@ static void stress_swap(struct stress_thread *self, struct stress_block *block)
 		return;
 	*parcel = *block;
 	block->start = NULL;
-	parcel = atomic_exchange(&stress_swaps[stress_random(self) % STRESS_SWAPS], parcel);
+	parcel =
+		atomic_exchange(&stress_swaps[stress_random(&self->random) % STRESS_SWAPS], parcel);
 	if (!parcel)
 		return;
 	stress_release(self, parcel);
@@ -211,8 +145,8 @@ static void stress_swap(struct stress_thread *self, struct stress_block *block)
 
 static void stress_step(struct stress_thread *self)
 {
-	struct stress_block *block = &self->slots[stress_random(self) % STRESS_SLOTS];
-	uint64_t draw = stress_random(self) % 10;
+	struct stress_block *block = &self->slots[stress_random(&self->random) % STRESS_SLOTS];
+	uint64_t draw = stress_random(&self->random) % 10;
 
 	if (!block->start)
 		stress_allocate(self, block);
@@ -222,7 +156,7 @@ static void stress_step(struct stress_thread *self)
 		stress_resize(self, block);
 	else
 		stress_swap(self, block);
-	if (stress_random(self) % 20000 == 0)
+	if (stress_random(&self->random) % 20000 == 0)
 		bedrock_malloc_trim(0);
 }
 
