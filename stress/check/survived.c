@@ -54,12 +54,12 @@ static struct hq_finding *add_signal(const struct hq_observations *observations,
 
 static void add_stuck(const struct hq_stuck_thread *thread, struct hq_finding *finding)
 {
-	char rate[HQ_UNITS_TEXT + 16] = "";
+	char rate[HQ_UNITS_TEXT + 32] = "";
 	char wchan[sizeof(thread->wchan) + 16] = "";
 	char number[HQ_UNITS_TEXT];
 
 	if (thread->calls_per_second >= 0)
-		snprintf(rate, sizeof(rate), ", %s",
+		snprintf(rate, sizeof(rate), ", %s%s", thread->at_least ? "at least " : "",
 			 hq_value_print(number, sizeof(number), HQ_UNIT_COUNT,
 					thread->calls_per_second));
 	if (rate[0])

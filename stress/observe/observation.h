@@ -48,6 +48,7 @@ struct hq_stuck_thread {
 	char comm[16];
 	char call[32];		    /* "madvise", "user code", "unknown" */
 	double calls_per_second;    /* of that call; below 0: not counted */
+	bool at_least;		    /* the rate was taken while ptrace slowed the thread down */
 	char wchan[48];
 };
 

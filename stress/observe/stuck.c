@@ -5,7 +5,7 @@
  *
  * The kernel names the call of a thread only while the thread is off the CPU in it. A thread that
  * spins through a call is "running" at almost every look; what gives it away is the plane's count
- * of its calls, and without one its share of system time.
+ * of its calls, and without one a close look at it (stuck_trace.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 
 #include "injectors/proc.h"
 #include "stress/observe/stuck.h"
+#include "stress/observe/stuck_trace.h"
 #include "stress/observe/syscall_name.h"
 
 #define LOOKS         20
@@ -186,8 +187,18 @@ static void conclude_running(const struct suspect *suspect, const struct hq_plan
 		thread->calls_per_second = rate;
 		return;
 	}
-	snprintf(thread->call, sizeof(thread->call), "%s",
-		 suspect->system_ticks > suspect->user_ticks ? "system calls" : "user code");
+	snprintf(thread->call, sizeof(thread->call), "user code");
+	if (suspect->system_ticks <= suspect->user_ticks)
+		return;
+	long number;
+
+	if (hq_stuck_trace(suspect->tid, &number, &thread->calls_per_second)) {
+		hq_syscall_name(number, thread->call, sizeof(thread->call));
+		thread->at_least = true;
+	} else {
+		thread->calls_per_second = -1;
+		snprintf(thread->call, sizeof(thread->call), "system calls");
+	}
 }
 
 static void conclude_in_call(const struct suspect *suspect, const struct hq_plane *plane,
