@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Runs Criterion programs: units.sh [--log DIR] PROGRAM... Closes its traps by construction: the number
-# of tests run is compared with the number listed, and with --log any sanitizer or valgrind report found
+# of tests run is compared with the number listed (a parametrised test is listed once), and with --log any sanitizer or valgrind report found
 # in DIR after a program fails it. Ends with "N passed, N failed, N skipped".
 # WRAPPER (environment) is put before each program, e.g. valgrind with its options.
 set -uo pipefail
@@ -33,7 +33,7 @@ run_one() {
 		[ "$bad" != 0 ] || failed=$((failed + 1))
 		echo "failed: $program (status $status)"
 	fi
-	if [ "$ran" = 0 ] || [ "$ran" != "$listed" ]; then
+	if [ "$ran" = 0 ] || [ "$ran" -lt "$listed" ]; then
 		echo "failed: $program lists $listed tests and ran $ran"
 		failed=$((failed + 1))
 	fi
