@@ -10,7 +10,8 @@ struct hq_error {
 	char text[512];
 };
 
-/* Writes the sentence (truncating) and returns -EINVAL, so that `return hq_error_set(...)` reads well. */
+/* Writes the sentence (truncating) and returns -EINVAL, so that `return hq_error_set(...)` reads
+ * well. */
 __attribute__((format(printf, 2, 3))) int hq_error_set(struct hq_error *error, const char *format,
 						       ...);
 

@@ -9,11 +9,11 @@
  *   probe     can it work here? by doing, with the reason if not
  *   prepare   in the controller, before the target exists
  *   enter     in the target's process between fork and exec: async-signal-safe calls only
- *   start     in the controller, when the target is ready, just before the gate opens (target: its pid)
- *   tick      in the controller, some ten times a second while the target works
- *   stop      in the controller, when the gate has closed (before the target is reaped)
- *   restore   in the controller, on every way out, also after a failed prepare; puts back what changed
- *   measure   after stop: what was really achieved
+ *   start     in the controller, when the target is ready, just before the gate opens (target: its
+ * pid) tick      in the controller, some ten times a second while the target works stop      in the
+ * controller, when the gate has closed (before the target is reaped) restore   in the controller,
+ * on every way out, also after a failed prepare; puts back what changed measure   after stop: what
+ * was really achieved
  */
 #ifndef HQ_INJECTORS_INJECTOR_H
 #define HQ_INJECTORS_INJECTOR_H
@@ -36,8 +36,8 @@ struct hq_measure {
 
 struct hq_injector_run {
 	const void *options; /* the injector's own struct */
-	void *state;	     /* the injector's own, made by prepare and freed by restore */
-	pid_t target;	     /* from start on */
+	void *state;         /* the injector's own, made by prepare and freed by restore */
+	pid_t target;        /* from start on */
 	uint64_t seed;
 	const char *folder; /* the run's folder, for logs of helpers */
 	struct hq_error error;
@@ -50,9 +50,9 @@ struct hq_injector {
 	size_t options_size;
 	void (*sweep)(void);
 	int (*probe)(const void *options, struct hq_error *reason); /* 0 or -errno */
-	int (*prepare)(struct hq_injector_run *run);		    /* 0 or -errno and run->error */
-	int (*enter)(struct hq_injector_run *run);		    /* 0 or -errno */
-	int (*start)(struct hq_injector_run *run);		    /* 0 or -errno and run->error */
+	int (*prepare)(struct hq_injector_run *run);                /* 0 or -errno and run->error */
+	int (*enter)(struct hq_injector_run *run);                  /* 0 or -errno */
+	int (*start)(struct hq_injector_run *run);                  /* 0 or -errno and run->error */
 	void (*tick)(struct hq_injector_run *run);
 	void (*stop)(struct hq_injector_run *run);
 	void (*restore)(struct hq_injector_run *run);

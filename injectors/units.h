@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Numbers with units, as people write them. Units are compulsory: a bare "64" is refused for a size
- * or a duration, kB and MB are refused with the reason. All parsers want the whole text, return 0 or
- * -EINVAL with a sentence in *error, and leave *value alone on failure. A fraction of a larger unit
- * is rounded to the nearest byte or nanosecond. Printers write the shortest text, without a leading
- * "0.", that parses back to exactly the same value, and return `text`.
+ * or a duration, kB and MB are refused with the reason. All parsers want the whole text, return 0
+ * or -EINVAL with a sentence in *error, and leave *value alone on failure. A fraction of a larger
+ * unit is rounded to the nearest byte or nanosecond. Printers write the shortest text, without a
+ * leading "0.", that parses back to exactly the same value, and return `text`.
  */
 #ifndef HQ_INJECTORS_UNITS_H
 #define HQ_INJECTORS_UNITS_H
@@ -17,9 +17,9 @@
 #define HQ_KIB (1024ull)
 #define HQ_MIB (1024ull * HQ_KIB)
 #define HQ_GIB (1024ull * HQ_MIB)
-#define HQ_US (1000ull)
-#define HQ_MS (1000ull * HQ_US)
-#define HQ_S (1000ull * HQ_MS)
+#define HQ_US  (1000ull)
+#define HQ_MS  (1000ull * HQ_US)
+#define HQ_S   (1000ull * HQ_MS)
 
 /* 64B 4KiB 1.5MiB 2GiB; 0 needs no unit. */
 int hq_units_parse_size(const char *text, uint64_t *bytes, struct hq_error *error);

@@ -133,7 +133,8 @@ struct hq_known {
 	enum hq_verdict verdict; /* FAIL or INCONCLUSIVE */
 	bool sometimes;          /* seen in some runs only: not seeing it is a PASS, not an XPASS */
 	char because[200];
-	char checkers[64]; /* "": any; else every finding must be from one of these, "errno,expect" */
+	char checkers[64]; /* "": any; else every finding must be from one of these, "errno,expect"
+			    */
 };
 
 const char *hq_verdict_name(enum hq_verdict verdict); /* "PASS" ... */

@@ -99,6 +99,9 @@ static struct hq_finding *add_end(const struct hq_observations *observations,
 	case HQ_OUTCOME_TIMEOUT:
 		return hq_finding_add(findings, name,
 				      "the target was still working at the time limit");
+	case HQ_OUTCOME_OVER_CAP:
+		return hq_finding_add(findings, name,
+				      "the target held more memory than the safety cap allows");
 	case HQ_OUTCOME_NOT_STARTED:
 		return hq_finding_add(findings, name, "the target did not start%s%s",
 				      observations->failure[0] ? ": " : "", observations->failure);

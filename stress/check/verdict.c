@@ -45,8 +45,8 @@ static bool is_listed(const char *checkers, const char *name)
 }
 
 /*
- * Do all entries of the kind that makes `verdict` come from checkers that are known to speak up? One
- * from elsewhere is news.
+ * Do all entries of the kind that makes `verdict` come from checkers that are known to speak up?
+ * One from elsewhere is news.
  */
 static bool is_all_known(const struct hq_findings *findings, enum hq_verdict verdict,
 			 const char *checkers)

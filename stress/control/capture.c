@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a target prints. One thread reads both pipes; it ends when asked to, not at end of file, since a
- * grandchild of the target may hold a pipe open.
+ * What a target prints. One thread reads both pipes; it ends when asked to, not at end of file,
+ * since a grandchild of the target may hold a pipe open.
  */
 #include "stress/control/capture.h"
 
@@ -72,7 +72,8 @@ static void *capture_main(void *cookie)
 		poll(fds, 2, stopping ? 0 : 20);
 		const int some = read_some(&capture->streams[0]) | read_some(&capture->streams[1]);
 
-		/* `stopping` was read before the pipes: the target was gone then, so empty means empty. */
+		/* `stopping` was read before the pipes: the target was gone then, so empty means
+		 * empty. */
 		if (stopping && !some)
 			return NULL;
 	}

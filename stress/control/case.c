@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One case from plan to result. Clean and faulted runs alternate, so that a machine that gets slower or
- * faster meanwhile does so for both; the contracts are checked on every run, the expectations on the
- * medians.
+ * One case from plan to result. Clean and faulted runs alternate, so that a machine that gets
+ * slower or faster meanwhile does so for both; the contracts are checked on every run, the
+ * expectations on the medians.
  */
 #include "stress/control/case.h"
 
@@ -127,9 +127,9 @@ static int run_all(struct hq_run_spec *spec, struct case_runs *runs, struct hq_r
 		   struct hq_error *error)
 {
 	const struct hq_plan *plan = spec->plan;
-	const uint32_t pairs = !plan->needs_clean		  ? 1 :
-			       plan->pairs > CASE_RUNS_MAX ? CASE_RUNS_MAX :
-							     plan->pairs;
+	const uint32_t pairs = !plan->needs_clean            ? 1
+			       : plan->pairs > CASE_RUNS_MAX ? CASE_RUNS_MAX
+							     : plan->pairs;
 	int result = 0;
 
 	hq_store_relaxed(&spec->context->progress->runs, plan->needs_clean ? 2 * pairs : pairs);
@@ -241,11 +241,11 @@ static void add_metric(struct hq_result *result, const struct hq_observations *s
 static void fill_metrics(const struct hq_plan *plan, const struct hq_observations *seen,
 			 struct hq_result *result)
 {
-	static const char *const always[] = { "rss.peak",	    "rss.end",
-					      "time.work",	    "ops.count",
-					      "heap.nulls",	    "latency.malloc.p99_9",
+	static const char *const always[] = { "rss.peak",           "rss.end",
+					      "time.work",          "ops.count",
+					      "heap.nulls",         "latency.malloc.p99_9",
 					      "latency.free.p99_9", "latency.op.p99_9",
-					      "faults.minor",	    "cpu.total" };
+					      "faults.minor",       "cpu.total" };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		add_metric(result, seen, always[i]);
@@ -336,8 +336,7 @@ static void run_and_judge(struct hq_run_spec *spec, struct hq_result *result)
 	if (failed == -EOPNOTSUPP)
 		end_with(result, HQ_VERDICT_SKIP, error.text);
 	else if (failed)
-		end_with(result, HQ_VERDICT_ERROR,
-			 error.text[0] ? error.text : strerror(-failed));
+		end_with(result, HQ_VERDICT_ERROR, error.text[0] ? error.text : strerror(-failed));
 	else if (!runs.faulted_count)
 		end_with(result, HQ_VERDICT_INCONCLUSIVE, "interrupted before the first run ended");
 	else
@@ -351,8 +350,9 @@ void hq_case_run(const struct hq_plan *plan, struct hq_case_context *context,
 	struct hq_programs programs;
 	struct hq_error error = { "" };
 	char folder[200];
-	struct hq_run_spec spec = { .plan = plan, .context = context, .programs = &programs,
-				    .folder = folder };
+	struct hq_run_spec spec = {
+		.plan = plan, .context = context, .programs = &programs, .folder = folder
+	};
 	const uint64_t started_ns = now_ns();
 
 	describe(plan, context, result);

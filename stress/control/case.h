@@ -28,7 +28,7 @@ struct hq_case_context {
 	const struct hq_suite_settings *settings;
 	struct hq_case_progress *progress;
 	const char *suite_folder; /* NULL: keep nothing */
-	uint64_t ns_per_tick;	  /* see hq_wire_config */
+	uint64_t ns_per_tick;     /* see hq_wire_config */
 };
 
 /* Runs the case in this process and fills in *result, whatever happens. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run folders. Names from scenarios and allocators are reduced to plain characters, so that a path as
- * allocator makes one folder and never leaves the results folder.
+ * Run folders. Names from scenarios and allocators are reduced to plain characters, so that a path
+ * as allocator makes one folder and never leaves the results folder.
  */
 #include "stress/control/folder.h"
 
@@ -64,8 +64,8 @@ int hq_folder_suite(const char *results, char *folder, size_t size, struct hq_er
 		result = errno == EEXIST ? 0 : -errno;
 	}
 	result = result ? result : -EEXIST;
-	hq_error_set(error, "cannot write results to %s: %s; name another folder with --results", results,
-		     strerror(-result));
+	hq_error_set(error, "cannot write results to %s: %s; name another folder with --results",
+		     results, strerror(-result));
 	return result;
 }
 

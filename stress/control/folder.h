@@ -10,13 +10,15 @@
 #include "injectors/error.h"
 #include "stress/control/plan.h"
 
-/* Makes results/<time> (a free name) and points results/latest to it. 0 or -errno with a sentence. */
+/* Makes results/<time> (a free name) and points results/latest to it. 0 or -errno with a sentence.
+ */
 int hq_folder_suite(const char *results, char *folder, size_t size, struct hq_error *error);
 
 /* Makes the folder of one case below it. 0 or -errno. */
 int hq_folder_case(const char *suite_folder, const struct hq_plan *plan, char *folder, size_t size);
 
-/* A private folder under TMPDIR for a run that keeps nothing; hq_folder_remove takes it away again. */
+/* A private folder under TMPDIR for a run that keeps nothing; hq_folder_remove takes it away again.
+ */
 int hq_folder_temporary(char *folder, size_t size);
 void hq_folder_remove(const char *folder);
 /* Removes the private folders of runs that died. */

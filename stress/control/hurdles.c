@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run's injections as one. Order is the scenario's on the way in and the reverse on the way out, so
- * that what was laid on last is taken off first.
+ * A run's injections as one. Order is the scenario's on the way in and the reverse on the way out,
+ * so that what was laid on last is taken off first.
  */
 #include "stress/control/hurdles.h"
 
@@ -52,8 +52,9 @@ int hq_hurdles_prepare(struct hq_hurdles *hurdles, const struct hq_plan *plan, c
 		run->seed = plan->seed;
 		run->folder = folder;
 		hurdles->prepared = i + 1;
-		const int result =
-			injector_at(hurdles, i)->prepare ? injector_at(hurdles, i)->prepare(run) : 0;
+		const int result = injector_at(hurdles, i)->prepare
+					   ? injector_at(hurdles, i)->prepare(run)
+					   : 0;
 
 		if (result)
 			return describe(hurdles, i, "be prepared", result, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run's injections as one: every hook of every injector of the plan, in order on the way in and in
- * reverse on the way out, with whatever was prepared put back on every path.
+ * A run's injections as one: every hook of every injector of the plan, in order on the way in and
+ * in reverse on the way out, with whatever was prepared put back on every path.
  */
 #ifndef HQ_STRESS_CONTROL_HURDLES_H
 #define HQ_STRESS_CONTROL_HURDLES_H
@@ -15,7 +15,7 @@ struct hq_hurdles {
 	const struct hq_plan *plan;
 	struct hq_injector_run runs[HQ_PLAN_INJECTIONS];
 	size_t prepared; /* the first so many are to be restored */
-	size_t started;	 /* the first so many are to be stopped */
+	size_t started;  /* the first so many are to be stopped */
 };
 
 /* 0, or -errno with which injector cannot work here and why. */

@@ -74,8 +74,7 @@ struct hq_plan {
 	uint64_t settle_ns;  /* idle time after everything was freed: the longest any expectation
 				asks for */
 	uint64_t sample_period_ns; /* 1 ms */
-	uint64_t memory_cap_bytes; /* RLIMIT_AS-free safety net for the target, by RLIMIT_DATA; 0:
-				      none */
+	uint64_t memory_cap_bytes; /* a target that holds more is killed; 0: no cap */
 	uint32_t pairs;            /* clean and faulted runs each, alternating; 1 faulted run if not
 				      needs_clean */
 	bool needs_clean;

@@ -54,8 +54,8 @@ static double elapsed_s(const struct hq_case_progress *one)
 
 static const char *state_name(uint32_t state)
 {
-	static const char *const names[] = { "starting", "ready",   "working",
-					     "worked",	 "settling", "failed" };
+	static const char *const names[] = { "starting", "ready",    "working",
+					     "worked",   "settling", "failed" };
 
 	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "?";
 }
@@ -67,7 +67,8 @@ static void draw_case(const struct hq_plan *plan, const struct hq_case_progress 
 
 	if (runs > 1)
 		snprintf(run, sizeof(run), " run %u/%u", hq_load_relaxed(&one->run), runs);
-	fprintf(stderr, "  %-34.34s %-10.10s %5.1f of ~%.0f s  %-8s %5.0f MiB  %" PRIu64 " faults%s\n",
+	fprintf(stderr,
+		"  %-34.34s %-10.10s %5.1f of ~%.0f s  %-8s %5.0f MiB  %" PRIu64 " faults%s\n",
 		plan->scenario, plan->allocator, elapsed_s(one), hq_progress_expected_s(plan),
 		state_name(hq_load_relaxed(&one->state)),
 		(double)hq_load_relaxed(&one->rss_bytes) / (double)HQ_MIB,

@@ -9,7 +9,7 @@
 #include "stress/control/case.h"
 
 struct hq_progress {
-	bool live;  /* stderr is a terminal */
+	bool live; /* stderr is a terminal */
 	bool color;
 	bool quiet;
 	size_t total;

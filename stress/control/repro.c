@@ -31,7 +31,8 @@ static bool is_plain(const char *text)
 					   "0123456789_-+=./:,@%")];
 }
 
-/* A word in single quotes unless it is plain; a quote inside is closed, escaped and opened again. */
+/* A word in single quotes unless it is plain; a quote inside is closed, escaped and opened again.
+ */
 static void add_word(struct repro_line *line, const char *word)
 {
 	add_char(line, ' ');

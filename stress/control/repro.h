@@ -8,10 +8,11 @@
 #include "stress/control/plan.h"
 
 /*
- * A command for a shell, in the caller's own terms: the scenario file (or the program), the allocator,
- * the seed and what was added by hand. Returns `text`.
+ * A command for a shell, in the caller's own terms: the scenario file (or the program), the
+ * allocator, the seed and what was added by hand. Returns `text`.
  */
-const char *hq_repro_print(const struct hq_plan *plan, const char *program, char *text, size_t size);
+const char *hq_repro_print(const struct hq_plan *plan, const char *program, char *text,
+			   size_t size);
 
 /* Notes an option that was given by hand: "--inject" with its value joins the line above. */
 void hq_repro_add(struct hq_plan *plan, const char *option, const char *value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One run from probe to restore. The way in is in run_start.c, the watch in run_watch.c; here is their
- * order, and the one way out.
+ * One run from probe to restore. The way in is in run_start.c, the watch in run_watch.c; here is
+ * their order, and the one way out.
  */
 #include "stress/control/run.h"
 
@@ -120,11 +120,12 @@ static void wind_up(struct hq_run_state *run)
 /* Without rules there is nothing to be in force. */
 static bool rules_are_in_force(const struct hq_run_state *run)
 {
-	return run->spec->mechanism == HQ_MECHANISM_NONE || hq_load_acquire(&run->wire->plane.armed);
+	return run->spec->mechanism == HQ_MECHANISM_NONE ||
+	       hq_load_acquire(&run->wire->plane.armed);
 }
 
-int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts,
-	   struct hq_observations *seen, struct hq_error *error)
+int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts, struct hq_observations *seen,
+	   struct hq_error *error)
 {
 	struct hq_run_state run = {
 		.spec = spec,

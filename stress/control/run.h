@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One run: probe -> prepare -> spawn -> ready -> open gate -> phases -> close gate -> settle -> reap ->
- * restore. Every wait has a deadline. Gives observations and judges nothing.
+ * One run: probe -> prepare -> spawn -> ready -> open gate -> phases -> close gate -> settle ->
+ * reap -> restore. Every wait has a deadline. Gives observations and judges nothing.
  */
 #ifndef HQ_STRESS_CONTROL_RUN_H
 #define HQ_STRESS_CONTROL_RUN_H
@@ -15,8 +15,8 @@ struct hq_run_spec {
 	const struct hq_case_context *context;
 	const struct hq_programs *programs;
 	enum hq_mechanism mechanism; /* resolved */
-	const char *folder;	     /* exists; stdout, stderr and logs of helpers go there */
-	bool faulted;		     /* false: the clean run of a pair, no fault and no injector */
+	const char *folder;          /* exists; stdout, stderr and logs of helpers go there */
+	bool faulted;                /* false: the clean run of a pair, no fault and no injector */
 };
 
 /* What the target said of itself. */
@@ -29,7 +29,7 @@ struct hq_run_facts {
  * Runs it. 0: *seen is filled in (free with hq_observations_clear). -EOPNOTSUPP: an injector or the
  * mechanism cannot work here, the reason in *error. Any other -errno: our own fault.
  */
-int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts,
-	   struct hq_observations *seen, struct hq_error *error);
+int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts, struct hq_observations *seen,
+	   struct hq_error *error);
 
 #endif

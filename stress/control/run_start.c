@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way of a run up to the open gate. What was begun here is undone in run.c, in one place, whichever
- * step failed.
+ * The way of a run up to the open gate. What was begun here is undone in run.c, in one place,
+ * whichever step failed.
  */
 #include "stress/control/run_state.h"
 
@@ -17,8 +17,8 @@
 #include "stress/control/spawn.h"
 #include "stress/observe/usage.h"
 
-#define READY_DEADLINE_NS (15ull * HQ_S) /* a loaded machine may need that to start a program */
-#define SILENT_START_NS (300ull * HQ_MS) /* for programs that load no library of ours */
+#define READY_DEADLINE_NS (15ull * HQ_S)   /* a loaded machine may need that to start a program */
+#define SILENT_START_NS   (300ull * HQ_MS) /* for programs that load no library of ours */
 
 static void fill_config(struct hq_run_state *run)
 {
@@ -56,9 +56,9 @@ static int enter_child(void *cookie)
 /* A terminal cannot be read from a process group of its own; a pipe or a file can. */
 static int input_for(const struct hq_run_state *run)
 {
-	return run->spec->context->settings->program_owns_output && !isatty(STDIN_FILENO) ?
-		       STDIN_FILENO :
-		       -1;
+	return run->spec->context->settings->program_owns_output && !isatty(STDIN_FILENO)
+		       ? STDIN_FILENO
+		       : -1;
 }
 
 static int spawn_target(struct hq_run_state *run, struct hq_error *error)
@@ -70,7 +70,6 @@ static int spawn_target(struct hq_run_state *run, struct hq_error *error)
 		.in_fd = input_for(run),
 		.out_fd = STDOUT_FILENO,
 		.err_fd = STDERR_FILENO,
-		.data_limit_bytes = run->spec->plan->memory_cap_bytes,
 		.enter = enter_child,
 		.cookie = run,
 	};
@@ -134,18 +133,20 @@ int hq_run_start(struct hq_run_state *run, struct hq_error *error)
 	if (!result && run->spec->mechanism == HQ_MECHANISM_NOTIFY) {
 		if (hq_notify_probe(error))
 			return -EOPNOTSUPP;
-		result = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, run->notify_sockets) ?
-				 -errno :
-				 0;
+		result = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, run->notify_sockets)
+				 ? -errno
+				 : 0;
 	}
 	if (!result && run->spec->faulted)
-		result = hq_hurdles_prepare(&run->hurdles, run->spec->plan, run->spec->folder, error);
+		result = hq_hurdles_prepare(&run->hurdles, run->spec->plan, run->spec->folder,
+					    error);
 	if (!result)
 		result = spawn_target(run, error);
 	if (!result)
 		result = start_supervisor(run, error);
 	if (!result)
-		result = hq_sampler_start(&run->sampler, run->pid, run->spec->plan->sample_period_ns);
+		result = hq_sampler_start(&run->sampler, run->pid,
+					  run->spec->plan->sample_period_ns);
 	return result;
 }
 
@@ -163,8 +164,8 @@ static int not_started(struct hq_run_state *run, const char *why)
 
 int hq_run_await_ready(struct hq_run_state *run, struct hq_error *error)
 {
-	const uint64_t deadline_ns = run->spawned_ns + (run->launch.preloads ? READY_DEADLINE_NS :
-									      SILENT_START_NS);
+	const uint64_t deadline_ns =
+		run->spawned_ns + (run->launch.preloads ? READY_DEADLINE_NS : SILENT_START_NS);
 	(void)error;
 	for (;;) {
 		/* Pairs with the target's release: what it wrote before is whole. */
@@ -175,9 +176,11 @@ int hq_run_await_ready(struct hq_run_state *run, struct hq_error *error)
 			return 1;
 		}
 		if (hq_run_reap(run)) {
-			/* A static program may simply be done; it has no way to tell that it was ready. */
-			return run->launch.preloads ? not_started(run, "it ended before it was ready") :
-						      1;
+			/* A static program may simply be done; it has no way to tell that it was
+			 * ready. */
+			return run->launch.preloads
+				       ? not_started(run, "it ended before it was ready")
+				       : 1;
 		}
 		if (state == HQ_TARGET_FAILED) {
 			hq_run_kill(run, HQ_OUTCOME_NOT_STARTED);

@@ -21,9 +21,9 @@ struct hq_run_state {
 	struct hq_sampler *sampler;
 	struct hq_capture *capture;
 	struct hq_capture *driver_capture;
-	pid_t pid;    /* 0: none, or reaped */
-	pid_t group;  /* of the target, kept after it was reaped */
-	pid_t driver; /* 0: none, or reaped */
+	pid_t pid;     /* 0: none, or reaped */
+	pid_t group;   /* of the target, kept after it was reaped */
+	pid_t driver;  /* 0: none, or reaped */
 	bool stopping; /* we sent the stop signal */
 	bool killed;   /* we killed it */
 	uint64_t spawned_ns, go_ns;

@@ -21,17 +21,17 @@
 #include "stress/observe/stuck.h"
 #include "stress/observe/usage.h"
 
-#define TURN_US 5000
-#define SLOW_TURN_NS (100ull * HQ_MS)  /* injectors' ticks, readings of /proc */
+#define TURN_US        5000
+#define SLOW_TURN_NS   (100ull * HQ_MS) /* injectors' ticks, readings of /proc */
 #define QUIET_EVERY_NS (500ull * HQ_MS) /* quiet readings while the target settles */
-#define LEAVE_NS (5ull * HQ_S)		/* how long an interrupted target may take to leave */
+#define LEAVE_NS       (5ull * HQ_S)    /* how long an interrupted target may take to leave */
 
 struct watch {
 	struct hq_run_state *run;
-	uint64_t slow_ns;	/* last slow turn */
-	uint64_t quiet_ns;	/* last quiet reading, since go */
-	uint64_t freed_ns;	/* since go; 0: not yet */
-	uint64_t finish_ns;	/* when the target was told to leave; 0: not yet */
+	uint64_t slow_ns;       /* last slow turn */
+	uint64_t quiet_ns;      /* last quiet reading, since go */
+	uint64_t freed_ns;      /* since go; 0: not yet */
+	uint64_t finish_ns;     /* when the target was told to leave; 0: not yet */
 	uint64_t ready_file_ns; /* the program's file was seen; 0: not yet */
 	bool worked_seen;
 	bool over;
@@ -183,7 +183,8 @@ static void host_turn(struct watch *watch, uint32_t state)
 static void start_driver(struct watch *watch)
 {
 	struct hq_run_state *run = watch->run;
-	struct hq_spawn spawn = { .file = run->launch.driver[0], .argv = run->launch.driver,
+	struct hq_spawn spawn = { .file = run->launch.driver[0],
+				  .argv = run->launch.driver,
 				  .in_fd = -1 };
 	struct hq_error error = { "" };
 	char **env = hq_spawn_environment(NULL);
@@ -195,7 +196,8 @@ static void start_driver(struct watch *watch)
 			      "driver.stderr", &spawn.out_fd, &spawn.err_fd)) {
 		if (!env || hq_spawn(&spawn, &run->driver, &error)) {
 			run->driver = 0;
-			snprintf(run->seen->failure, sizeof(run->seen->failure), "%.250s", error.text);
+			snprintf(run->seen->failure, sizeof(run->seen->failure), "%.250s",
+				 error.text);
 		}
 		close(spawn.out_fd);
 		close(spawn.err_fd);
@@ -264,6 +266,9 @@ static void deadline_turn(struct watch *watch, uint32_t state)
 		return;
 	if (!makes_progress(watch, state))
 		end_stuck(watch, HQ_OUTCOME_HUNG);
+	else if (plan->memory_cap_bytes &&
+		 hq_sampler_latest_bytes(run->sampler) > plan->memory_cap_bytes)
+		end_stuck(watch, HQ_OUTCOME_OVER_CAP);
 	else if (since_go_ns(run) > plan->timeout_ns)
 		end_stuck(watch, HQ_OUTCOME_TIMEOUT);
 	else if (run->stopping && hq_run_now_ns() - watch->finish_ns > plan->hang_ns)

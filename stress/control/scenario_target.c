@@ -256,7 +256,7 @@ const struct hq_option hq_run_option_table[] = {
 	{ "pairs", HQ_OPTION_COUNT, AT(pairs), "3", 1, 100, NULL,
 	  "clean and faulted runs each, where an expectation says 'clean'" },
 	{ "memory-cap", HQ_OPTION_SIZE, AT(memory_cap_bytes), "0", 0, 0, NULL,
-	  "limit of the target's data; 0: none" },
+	  "a target that holds more resident memory is killed; 0: no cap" },
 	{ "mechanism", HQ_OPTION_ENUM, AT(mechanism), "auto", 0, 0, mechanisms,
 	  "how system calls are caught" },
 	{ "seed", HQ_OPTION_COUNT, AT(seed), "42", 0, 0, NULL, "where --seed is not given" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting a process so that nothing of it can outlive us. The child reports a failed step through a
- * close-on-exec pipe, so that "no such program" is an error of the caller and not a dead target.
+ * Starting a process so that nothing of it can outlive us. The child reports a failed step through
+ * a close-on-exec pipe, so that "no such program" is an error of the caller and not a dead target.
  */
 #include "stress/control/spawn.h"
 
@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,18 +42,6 @@ static int place_fd(int fd, int wanted)
 	return source < 0 || dup2(source, wanted) < 0 ? -errno : 0;
 }
 
-static int limit_data(uint64_t bytes)
-{
-	struct rlimit limit;
-
-	if (!bytes || getrlimit(RLIMIT_DATA, &limit))
-		return 0;
-	if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= bytes)
-		return 0;
-	limit.rlim_cur = bytes;
-	return setrlimit(RLIMIT_DATA, &limit) ? -errno : 0;
-}
-
 static void default_signals(void)
 {
 	sigset_t none;
@@ -83,9 +70,6 @@ __attribute__((noreturn)) static void become(const struct hq_spawn *spawn, const
 		error = place_fd(spawn->err_fd, 2);
 	if (error)
 		fail_step(pipe_fd, "its output", -error);
-	error = limit_data(spawn->data_limit_bytes);
-	if (error)
-		fail_step(pipe_fd, "RLIMIT_DATA", -error);
 	error = spawn->enter ? spawn->enter(spawn->cookie) : 0;
 	if (error)
 		fail_step(pipe_fd, "an injector", -error);

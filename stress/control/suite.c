@@ -125,8 +125,8 @@ static void end_case(struct suite *suite, size_t index)
 	/* Pairs with the release in be_case. */
 	if (!hq_load_acquire(&slot->finished))
 		fill_missing(&suite->plans[index], &slot->result, HQ_VERDICT_ERROR,
-			     suite_signal ? "killed before it could report" :
-					    "the process that ran this case died");
+			     suite_signal ? "killed before it could report"
+					  : "the process that ran this case died");
 	hq_progress_done(&suite->progress, &slot->result);
 	if (suite->settings->fail_fast && slot->result.verdict >= HQ_VERDICT_XPASS)
 		suite->winding_up = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Running cases: each in a process of its own, so that nothing a run does can hurt the next, several
- * at a time if asked for. Results come back in memory shared with that process.
+ * Running cases: each in a process of its own, so that nothing a run does can hurt the next,
+ * several at a time if asked for. Results come back in memory shared with that process.
  */
 #ifndef HQ_STRESS_CONTROL_SUITE_H
 #define HQ_STRESS_CONTROL_SUITE_H
@@ -10,26 +10,28 @@
 #include "stress/report/report.h"
 
 struct hq_suite_settings {
-	const char *results; /* folder for run folders; NULL: keep nothing */
-	uint32_t jobs;	     /* cases at a time; at least 1 */
-	bool fail_fast;	     /* stop at the first FAIL, XPASS or ERROR */
-	bool quiet;	     /* no progress */
+	const char *results;      /* folder for run folders; NULL: keep nothing */
+	uint32_t jobs;            /* cases at a time; at least 1 */
+	bool fail_fast;           /* stop at the first FAIL, XPASS or ERROR */
+	bool quiet;               /* no progress */
 	bool program_owns_output; /* `-- PROG`: its stdout and stderr are ours */
-	bool require;	     /* a SKIP counts as FAIL */
-	const char *program; /* path of heapquake itself, for repro lines and to find host and preload */
+	bool require;             /* a SKIP counts as FAIL */
+	const char *program;      /* path of heapquake itself, for repro lines and to find host and
+				     preload */
 };
 
 /* Result of one suite; results must be freed with hq_suite_clear. */
 struct hq_suite_run {
 	struct hq_suite suite;
 	struct hq_result *results;
-	int interrupted_by;	 /* 0, SIGINT or SIGTERM */
-	int program_status;	 /* last program's exit status, for --pass-status */
+	int interrupted_by; /* 0, SIGINT or SIGTERM */
+	int program_status; /* last program's exit status, for --pass-status */
 };
 
 /* 0 or -errno with a sentence; verdicts are in the results. */
-int hq_suite_run(const struct hq_plan *plans, size_t count, const struct hq_suite_settings *settings,
-		 struct hq_suite_run *run, struct hq_error *error);
+int hq_suite_run(const struct hq_plan *plans, size_t count,
+		 const struct hq_suite_settings *settings, struct hq_suite_run *run,
+		 struct hq_error *error);
 void hq_suite_clear(struct hq_suite_run *run);
 
 #endif

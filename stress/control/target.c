@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From plan to process. The preload list is ours first (its pthread_create must be found first), then
- * the allocator, then what the caller's environment already had.
+ * From plan to process. The preload list is ours first (its pthread_create must be found first),
+ * then the allocator, then what the caller's environment already had.
  */
 #include "stress/control/target.h"
 
@@ -20,7 +20,8 @@ int hq_programs_find(struct hq_programs *programs, struct hq_error *error)
 	const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	if (length < 0)
-		return hq_error_set(error, "cannot read /proc/self/exe: %s", strerror(errno)), -errno;
+		return hq_error_set(error, "cannot read /proc/self/exe: %s", strerror(errno)),
+		       -errno;
 	self[length] = '\0';
 	char *slash = strrchr(self, '/');
 
@@ -29,7 +30,8 @@ int hq_programs_find(struct hq_programs *programs, struct hq_error *error)
 	snprintf(programs->heapquake, sizeof(programs->heapquake), "%.255s", self);
 	*slash = '\0';
 	snprintf(programs->host, sizeof(programs->host), "%.200s/heapquake-host", self);
-	snprintf(programs->preload, sizeof(programs->preload), "%.200s/libheapquake-preload.so", self);
+	snprintf(programs->preload, sizeof(programs->preload), "%.200s/libheapquake-preload.so",
+		 self);
 	if (access(programs->host, X_OK) || access(programs->preload, R_OK)) {
 		hq_error_set(error, "%s and %s must be beside this program; run make",
 			     programs->host, programs->preload);
@@ -91,8 +93,9 @@ static char *preload_value(const struct hq_plan *plan, const struct hq_programs 
 	const char *present = getenv("LD_PRELOAD");
 	char *value;
 
-	if (asprintf(&value, "LD_PRELOAD=%s%s%s%s%s", programs->preload, plan->library[0] ? ":" : "",
-		     plan->library, present && *present ? ":" : "", present ? present : "") < 0)
+	if (asprintf(&value, "LD_PRELOAD=%s%s%s%s%s", programs->preload,
+		     plan->library[0] ? ":" : "", plan->library, present && *present ? ":" : "",
+		     present ? present : "") < 0)
 		return NULL;
 	return value;
 }
@@ -130,7 +133,8 @@ static int build_env(struct hq_launch *launch, const struct hq_plan *plan,
 	return result;
 }
 
-/* True unless the file is an ELF program without glibc's dynamic linker; scripts count as dynamic. */
+/* True unless the file is an ELF program without glibc's dynamic linker; scripts count as dynamic.
+ */
 static bool is_dynamic_glibc(const char *path)
 {
 	unsigned char head[4096];
@@ -220,9 +224,10 @@ static bool any_counted_rule(const struct hq_plan *plan)
 	for (size_t i = 0; i < plan->rule_count; i++) {
 		const struct hq_rule *rule = &plan->rules[i];
 
-		if (rule->when_first != 1 || rule->when_last != UINT64_MAX || rule->when_step != 1 ||
-		    rule->probability != HQ_RULE_ALWAYS || rule->times != UINT64_MAX ||
-		    rule->window_start_ns || rule->window_end_ns != UINT64_MAX)
+		if (rule->when_first != 1 || rule->when_last != UINT64_MAX ||
+		    rule->when_step != 1 || rule->probability != HQ_RULE_ALWAYS ||
+		    rule->times != UINT64_MAX || rule->window_start_ns ||
+		    rule->window_end_ns != UINT64_MAX)
 			return true;
 	}
 	return false;
@@ -239,14 +244,19 @@ int hq_mechanism_resolve(const struct hq_plan *plan, enum hq_mechanism *mechanis
 	else if (*mechanism == HQ_MECHANISM_AUTO)
 		*mechanism = trap_fits ? HQ_MECHANISM_TRAP : HQ_MECHANISM_NOTIFY;
 	if (*mechanism == HQ_MECHANISM_TRAP && !trap_fits)
-		return hq_error_set(error, "the trap cannot serve %s (it loads no library of ours); use --mechanism=notify",
+		return hq_error_set(error,
+				    "the trap cannot serve %s (it loads no library of ours); use "
+				    "--mechanism=notify",
 				    plan->command[0]);
 	if (*mechanism == HQ_MECHANISM_NOTIFY && any_rule(plan, HQ_ACTION_SHRINK))
-		return hq_error_set(error, "notification cannot shrink a call; use --mechanism=trap");
+		return hq_error_set(error,
+				    "notification cannot shrink a call; use --mechanism=trap");
 	if (*mechanism == HQ_MECHANISM_STATIC &&
 	    (any_counted_rule(plan) || any_rule(plan, HQ_ACTION_SHRINK) ||
 	     any_rule(plan, HQ_ACTION_DELAY)))
-		return hq_error_set(error, "a static filter can only fail or lie always: no when, probability, times, window, delay or shrink; use --mechanism=trap");
+		return hq_error_set(
+			error, "a static filter can only fail or lie always: no when, probability, "
+			       "times, window, delay or shrink; use --mechanism=trap");
 	return 0;
 }
 

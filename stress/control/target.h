@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From plan to process: which file to start, with which arguments and environment, and which mechanism
- * can carry out the plan's rules in it.
+ * From plan to process: which file to start, with which arguments and environment, and which
+ * mechanism can carry out the plan's rules in it.
  */
 #ifndef HQ_STRESS_CONTROL_TARGET_H
 #define HQ_STRESS_CONTROL_TARGET_H

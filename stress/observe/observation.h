@@ -3,8 +3,9 @@
  * Observations: everything that is known of one finished run, as plain data. Recorders write them,
  * checkers read them; after the run nothing else is asked, neither a process nor a clock.
  *
- * Resident memory here is anonymous resident memory (statm resident minus shared): what an allocator
- * can answer for. File pages and our own shared memory are left out. See facts in docs/design.md.
+ * Resident memory here is anonymous resident memory (statm resident minus shared): what an
+ * allocator can answer for. File pages and our own shared memory are left out. See facts in
+ * docs/design.md.
  */
 #ifndef HQ_STRESS_OBSERVE_OBSERVATION_H
 #define HQ_STRESS_OBSERVE_OBSERVATION_H
@@ -20,11 +21,12 @@
 #include "stress/wire/wire.h"
 
 enum hq_outcome {
-	HQ_OUTCOME_EXITED,     /* status holds the exit status */
-	HQ_OUTCOME_SIGNALED,   /* status holds the signal */
-	HQ_OUTCOME_OOM_KILLED, /* SIGKILL, and the group's own kill counter rose */
-	HQ_OUTCOME_HUNG,       /* the watchdog killed it; see hang */
-	HQ_OUTCOME_TIMEOUT,    /* still making progress at the wall-clock limit */
+	HQ_OUTCOME_EXITED,      /* status holds the exit status */
+	HQ_OUTCOME_SIGNALED,    /* status holds the signal */
+	HQ_OUTCOME_OOM_KILLED,  /* SIGKILL, and the group's own kill counter rose */
+	HQ_OUTCOME_HUNG,        /* the watchdog killed it; see hang */
+	HQ_OUTCOME_TIMEOUT,     /* still making progress at the wall-clock limit */
+	HQ_OUTCOME_OVER_CAP,    /* held more than the safety cap, and was killed for it */
 	HQ_OUTCOME_NOT_STARTED, /* never became ready; see failure */
 	HQ_OUTCOME_INTERRUPTED, /* we were asked to stop */
 };
@@ -44,11 +46,11 @@ struct hq_quiet {
 /* One thread of a hung target. */
 struct hq_stuck_thread {
 	pid_t tid;
-	char state;		    /* as in /proc: R S D ... */
+	char state; /* as in /proc: R S D ... */
 	char comm[16];
-	char call[32];		    /* "madvise", "user code", "unknown" */
-	double calls_per_second;    /* of that call; below 0: not counted */
-	bool at_least;		    /* the rate was taken while ptrace slowed the thread down */
+	char call[32];           /* "madvise", "user code", "unknown" */
+	double calls_per_second; /* of that call; below 0: not counted */
+	bool at_least;           /* the rate was taken while ptrace slowed the thread down */
 	char wchan[48];
 };
 
@@ -111,7 +113,7 @@ struct hq_observations {
 	bool is_host;
 	uint64_t ops, mallocs, frees, reallocs, nulls, missed, requested_peak_bytes;
 	uint64_t last_null_ns; /* since `go`; 0: no NULL */
-	struct hq_hist *hist; /* HQ_LATENCY_COUNT of them, merged; NULL without */
+	struct hq_hist *hist;  /* HQ_LATENCY_COUNT of them, merged; NULL without */
 	struct hq_event *events;
 	size_t event_count;
 	uint64_t events_dropped;

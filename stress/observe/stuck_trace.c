@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc says of a thread on a CPU that it is running, not in which call. For one that the rules do not
- * count, ptrace tells: it stops the thread at each entry into the kernel. The waits are polled, since a
- * thread that spins in user code never stops.
+ * /proc says of a thread on a CPU that it is running, not in which call. For one that the rules do
+ * not count, ptrace tells: it stops the thread at each entry into the kernel. The waits are polled,
+ * since a thread that spins in user code never stops.
  */
 #include "stress/observe/stuck_trace.h"
 

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * Follows the thread by ptrace for about 60 ms. True if it made calls: *number is the one it made most
- * recently, *per_second how often any. Being followed slows it down, so the rate is a lower bound.
- * False where ptrace is not permitted or nothing was called. The thread goes on afterwards.
+ * Follows the thread by ptrace for about 60 ms. True if it made calls: *number is the one it made
+ * most recently, *per_second how often any. Being followed slows it down, so the rate is a lower
+ * bound. False where ptrace is not permitted or nothing was called. The thread goes on afterwards.
  */
 bool hq_stuck_trace(pid_t tid, long *number, double *per_second);
 

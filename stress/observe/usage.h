@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's own counters of a target: peak, quiet readings, faults, switches, migrations, CPU time.
+ * The kernel's own counters of a target: peak, quiet readings, faults, switches, migrations, CPU
+ * time.
  */
 #ifndef HQ_STRESS_OBSERVE_USAGE_H
 #define HQ_STRESS_OBSERVE_USAGE_H
@@ -18,8 +19,8 @@ void hq_usage_start(pid_t target, struct hq_observations *seen);
 void hq_usage_quiet(pid_t target, uint64_t time_ns, struct hq_observations *seen);
 
 /*
- * A reading that may be the last one: VmHWM and migrations over the target's threads. Called now and
- * then and as late as possible; values only rise.
+ * A reading that may be the last one: VmHWM and migrations over the target's threads. Called now
+ * and then and as late as possible; values only rise.
  */
 void hq_usage_update(pid_t target, struct hq_observations *seen);
 

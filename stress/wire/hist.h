@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log-linear latency histogram with 3 significant digits, in shared memory: one writer, one store per
- * sample, no pointer. The bucket layout is HdrHistogram's for lowest value 1, 3 digits: values below
- * 2048 are exact, above them each power of two has 1024 buckets, so the error is below 1/1024.
- * Source of the layout: HdrHistogram, "bucket" and "sub bucket" arithmetic.
+ * Log-linear latency histogram with 3 significant digits, in shared memory: one writer, one store
+ * per sample, no pointer. The bucket layout is HdrHistogram's for lowest value 1, 3 digits: values
+ * below 2048 are exact, above them each power of two has 1024 buckets, so the error is below
+ * 1/1024. Source of the layout: HdrHistogram, "bucket" and "sub bucket" arithmetic.
  */
 #ifndef HQ_STRESS_WIRE_HIST_H
 #define HQ_STRESS_WIRE_HIST_H
@@ -12,9 +12,9 @@
 
 #include "injectors/atomic.h"
 
-#define HQ_HIST_LINEAR 2048u /* values below are exact */
-#define HQ_HIST_STEPS 1024u  /* buckets per octave above */
-#define HQ_HIST_OCTAVES 26u  /* up to 2^37 ns, 137 s; larger values count in the last bucket */
+#define HQ_HIST_LINEAR  2048u /* values below are exact */
+#define HQ_HIST_STEPS   1024u /* buckets per octave above */
+#define HQ_HIST_OCTAVES 26u   /* up to 2^37 ns, 137 s; larger values count in the last bucket */
 #define HQ_HIST_BUCKETS (HQ_HIST_LINEAR + HQ_HIST_OCTAVES * HQ_HIST_STEPS)
 
 struct hq_hist {

@@ -6,7 +6,8 @@
  * lock, every word has one writer, and the last record stays readable after a SIGKILL.
  * The target finds it by path in the environment (HQ_WIRE_ENV), maps it and keeps no descriptor.
  *
- *   wire  contains  config (controller), status (target), plane (see plane.h), workers (host threads)
+ *   wire  contains  config (controller), status (target), plane (see plane.h), workers (host
+ * threads)
  */
 #ifndef HQ_STRESS_WIRE_WIRE_H
 #define HQ_STRESS_WIRE_WIRE_H
@@ -18,11 +19,11 @@
 #include "injectors/syscall/plane.h"
 #include "stress/wire/hist.h"
 
-#define HQ_WIRE_ENV "HEAPQUAKE_WIRE" /* "/proc/PID/fd/N" */
-#define HQ_WIRE_MAGIC 0x6b61757165706168ull
+#define HQ_WIRE_ENV     "HEAPQUAKE_WIRE" /* "/proc/PID/fd/N" */
+#define HQ_WIRE_MAGIC   0x6b61757165706168ull
 #define HQ_WIRE_VERSION 1
 #define HQ_WIRE_WORKERS 64
-#define HQ_WIRE_EVENTS 256
+#define HQ_WIRE_EVENTS  256
 
 enum hq_mechanism {
 	HQ_MECHANISM_AUTO, /* the controller resolves it before the wire is made */
@@ -35,11 +36,11 @@ enum hq_mechanism {
 /* What the target has reached; rises only. For a program, the preloaded library sets READY. */
 enum hq_target_state {
 	HQ_TARGET_STARTING,
-	HQ_TARGET_READY,   /* waits for `go` (a program does not wait) */
+	HQ_TARGET_READY, /* waits for `go` (a program does not wait) */
 	HQ_TARGET_WORKING,
-	HQ_TARGET_WORKED,  /* the work is done, its data is still held */
-	HQ_TARGET_FREED,   /* everything was freed; idles until `finish` */
-	HQ_TARGET_FAILED,  /* could not start; see `failure` */
+	HQ_TARGET_WORKED, /* the work is done, its data is still held */
+	HQ_TARGET_FREED,  /* everything was freed; idles until `finish` */
+	HQ_TARGET_FAILED, /* could not start; see `failure` */
 };
 
 /* Kinds of calls whose latency is recorded. */
@@ -53,27 +54,27 @@ enum hq_latency {
 
 /* A broken promise seen by the host while it worked. */
 enum hq_event_kind {
-	HQ_EVENT_CONTENT,	/* a block's stamp was damaged: offset, expected, got */
-	HQ_EVENT_OVERLAP,	/* a new block covers a live one: offset of the first shared byte */
-	HQ_EVENT_ALIGNMENT,	/* address not a multiple of `expected` */
-	HQ_EVENT_NONZERO,	/* calloc gave a non-zero byte: offset, got */
-	HQ_EVENT_ERRNO_FREE,	/* free changed errno from `expected` to `got` */
-	HQ_EVENT_ERRNO_NULL,	/* NULL came with errno `got` instead of ENOMEM */
-	HQ_EVENT_REALLOC,	/* realloc lost the common prefix, or the old block when it failed */
-	HQ_EVENT_USABLE,	/* malloc_usable_size `got` below the requested `expected` */
-	HQ_EVENT_DATA,		/* the workload's own data are wrong (a row lost, an order broken) */
+	HQ_EVENT_CONTENT,    /* a block's stamp was damaged: offset, expected, got */
+	HQ_EVENT_OVERLAP,    /* a new block covers a live one: offset of the first shared byte */
+	HQ_EVENT_ALIGNMENT,  /* address not a multiple of `expected` */
+	HQ_EVENT_NONZERO,    /* calloc gave a non-zero byte: offset, got */
+	HQ_EVENT_ERRNO_FREE, /* free changed errno from `expected` to `got` */
+	HQ_EVENT_ERRNO_NULL, /* NULL came with errno `got` instead of ENOMEM */
+	HQ_EVENT_REALLOC,    /* realloc lost the common prefix, or the old block when it failed */
+	HQ_EVENT_USABLE,     /* malloc_usable_size `got` below the requested `expected` */
+	HQ_EVENT_DATA,       /* the workload's own data are wrong (a row lost, an order broken) */
 	HQ_EVENT_KIND_COUNT,
 };
 
 struct hq_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	uint64_t op;	  /* the worker's operation count */
+	uint64_t op;      /* the worker's operation count */
 	uint64_t address;
 	uint64_t size;
 	uint64_t offset;
 	uint64_t expected;
 	uint64_t got;
-	uint32_t kind;	 /* enum hq_event_kind */
+	uint32_t kind;   /* enum hq_event_kind */
 	uint32_t worker; /* index */
 };
 
@@ -81,35 +82,36 @@ struct hq_event {
 struct hq_wire_worker {
 	_Atomic uint32_t tid;
 	_Atomic uint32_t finished; /* 1: has run and released everything */
-	_Atomic uint64_t ops;	   /* operations completed: the progress that the watchdog watches */
+	_Atomic uint64_t ops; /* operations completed: the progress that the watchdog watches */
 	_Atomic uint64_t mallocs, frees, reallocs, nulls;
-	_Atomic uint64_t requested_bytes; /* live now; may wrap below 0 when others' blocks are freed: sum */
-	_Atomic uint64_t faults_missed;	  /* operations given up because of a NULL */
-	_Atomic uint64_t last_null_ns;	  /* CLOCK_MONOTONIC of the last NULL; 0: none */
+	_Atomic uint64_t
+		requested_bytes; /* live now; may wrap below 0 when others' blocks are freed: sum */
+	_Atomic uint64_t faults_missed; /* operations given up because of a NULL */
+	_Atomic uint64_t last_null_ns;  /* CLOCK_MONOTONIC of the last NULL; 0: none */
 	struct hq_ring ring;
 	struct hq_event events[HQ_WIRE_EVENTS];
 	struct hq_hist hist[HQ_LATENCY_COUNT];
 };
 
-struct hq_wire_config {		 /* controller, before the target exists */
-	uint32_t mechanism;	 /* enum hq_mechanism, not AUTO */
-	uint32_t is_host;	 /* the target is our host */
-	uint32_t worker_count;	 /* host threads that the workload asks for */
+struct hq_wire_config {        /* controller, before the target exists */
+	uint32_t mechanism;    /* enum hq_mechanism, not AUTO */
+	uint32_t is_host;      /* the target is our host */
+	uint32_t worker_count; /* host threads that the workload asks for */
 	uint32_t reserved;
 	uint64_t seed;
-	uint64_t ns_per_tick;	 /* time stamp counter, 32.32 fixed point; 0: use the clock */
-	uint64_t deadline_ns;	 /* the target gives up waiting after that long */
-	char workload[32];	 /* name */
-	char options[1200];	 /* as hq_options_print writes them */
+	uint64_t ns_per_tick; /* time stamp counter, 32.32 fixed point; 0: use the clock */
+	uint64_t deadline_ns; /* the target gives up waiting after that long */
+	char workload[32];    /* name */
+	char options[1200];   /* as hq_options_print writes them */
 };
 
-struct hq_wire_status {		   /* target */
-	_Atomic uint32_t state;	   /* enum hq_target_state */
+struct hq_wire_status {             /* target */
+	_Atomic uint32_t state;     /* enum hq_target_state */
 	_Atomic uint32_t preloaded; /* 1: our library was loaded and found the wire */
 	_Atomic uint64_t ready_ns, worked_ns, freed_ns; /* CLOCK_MONOTONIC */
-	char provider[256];	   /* path of the object that provides malloc */
-	char version[64];	   /* what it says of its version, "" if it does not */
-	char failure[256];	   /* one sentence */
+	char provider[256]; /* path of the object that provides malloc */
+	char version[64];   /* what it says of its version, "" if it does not */
+	char failure[256];  /* one sentence */
 };
 
 struct hq_wire {
@@ -118,7 +120,8 @@ struct hq_wire {
 	uint32_t reserved;
 	uint64_t size;
 	struct hq_wire_config config;
-	_Atomic uint32_t go;	 /* controller: the work may begin (the gate for faults is plane.gate) */
+	_Atomic uint32_t
+		go; /* controller: the work may begin (the gate for faults is plane.gate) */
 	_Atomic uint32_t finish; /* controller: the host may leave */
 	struct hq_wire_status status;
 	struct hq_plane plane;
@@ -127,7 +130,8 @@ struct hq_wire {
 
 /* ---- for the controller: wire.c ---- */
 
-/* Makes an empty wire. *fd stays open as long as targets may start; close both with hq_wire_destroy. */
+/* Makes an empty wire. *fd stays open as long as targets may start; close both with
+ * hq_wire_destroy. */
 int hq_wire_create(struct hq_wire **wire, int *fd);
 void hq_wire_destroy(struct hq_wire *wire, int fd);
 

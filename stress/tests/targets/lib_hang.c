@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define AREA_SIZE (1ull << 30)
+#define AREA_SIZE         (1ull << 30)
 #define CALLS_BEFORE_HANG 5000
 
 static _Atomic(char *) area;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program without a dynamic linker that asks for a purge a few times and says how it was answered.
- * It starts slowly enough for a supervisor to be there.
+ * A program without a dynamic linker that asks for a purge a few times and says how it was
+ * answered. It starts slowly enough for a supervisor to be there.
  */
 #include <errno.h>
 #include <stdio.h>
