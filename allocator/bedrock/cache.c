@@ -3,8 +3,9 @@
  * The slow half of the thread caches: filling, emptying, sizing, birth and end.
  *
  * Magazines start small and double each time they turn out too small, out of a budget of bytes
- * that all classes of a thread share. Classes that have had no slow path for a while give
- * their magazines and their share back.
+ * that all classes of a thread share. A busy thread's budget grows in steps out of a pool that
+ * all threads share. Classes that have had no slow path for a while give their magazines and
+ * their share back.
  */
 #include "allocator/bedrock/cache.h"
 
@@ -77,7 +78,8 @@ static struct bedrock_cache *bedrock_cache_create(struct bedrock_heap *heap)
 	if (!cache)
 		return NULL;
 	bedrock_thread_phase = BEDROCK_THREAD_IN_BIRTH;
-	cache->spare_bytes = BEDROCK_CACHE_BUDGET_BYTES;
+	cache->budget_bytes = BEDROCK_CACHE_BASE_BYTES;
+	cache->spare_bytes = BEDROCK_CACHE_BASE_BYTES;
 	cache->thread_index = bedrock_add_relaxed(&heap->next_thread_arena, 1);
 	cache->tick_left = BEDROCK_CACHE_TICK_EVERY;
 	cache->trim_left = BEDROCK_CACHE_TRIM_EVERY;
@@ -135,6 +137,33 @@ static void bedrock_cache_set_limit(struct bedrock_cache *cache, unsigned class_
 	bin->limit = limit;
 }
 
+/* Take a step out of the pool, if the thread may have more and the pool has it. */
+static bool bedrock_cache_raise_budget(struct bedrock_cache *cache)
+{
+	_Atomic(int64_t) *used_bytes = &bedrock_heap.cache_pool_used_bytes;
+
+	if (cache->budget_bytes + BEDROCK_CACHE_STEP_BYTES > BEDROCK_CACHE_MOST_BYTES)
+		return false;
+	if (bedrock_add_relaxed(used_bytes, BEDROCK_CACHE_STEP_BYTES) >= BEDROCK_CACHE_POOL_BYTES) {
+		bedrock_sub_relaxed(used_bytes, BEDROCK_CACHE_STEP_BYTES);
+		return false;
+	}
+	cache->budget_bytes += BEDROCK_CACHE_STEP_BYTES;
+	cache->spare_bytes += BEDROCK_CACHE_STEP_BYTES;
+	return true;
+}
+
+/* Give steps back that have become spare, down to `keep_bytes` of spare. */
+static void bedrock_cache_lower_budget(struct bedrock_cache *cache, int64_t keep_bytes)
+{
+	while (cache->budget_bytes > BEDROCK_CACHE_BASE_BYTES &&
+	       cache->spare_bytes >= keep_bytes + BEDROCK_CACHE_STEP_BYTES) {
+		cache->budget_bytes -= BEDROCK_CACHE_STEP_BYTES;
+		cache->spare_bytes -= BEDROCK_CACHE_STEP_BYTES;
+		bedrock_sub_relaxed(&bedrock_heap.cache_pool_used_bytes, BEDROCK_CACHE_STEP_BYTES);
+	}
+}
+
 /* Shrink the next class if it has been idle since the last time round. */
 static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_class)
 {
@@ -152,6 +181,7 @@ static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_c
 	bedrock_cache_set_limit(cache, class_index, bin->limit / 2);
 	if (bin->count > bin->limit)
 		bedrock_cache_return_hot(cache, class_index);
+	bedrock_cache_lower_budget(cache, BEDROCK_CACHE_STEP_BYTES);
 }
 
 static void bedrock_cache_note_slow(struct bedrock_cache *cache, unsigned class_index)
@@ -186,8 +216,10 @@ static void bedrock_cache_grow(struct bedrock_cache *cache, unsigned class_index
 		wanted = most;
 	int64_t cost_bytes = 2 * (int64_t)block_bytes * ((int64_t)wanted - (int64_t)limit);
 
-	for (int i = 0; i < 4 && cache->spare_bytes < cost_bytes; i++)
-		bedrock_cache_trim_next(cache, class_index);
+	if (cache->spare_bytes < cost_bytes && !bedrock_cache_raise_budget(cache)) {
+		for (int i = 0; i < 4 && cache->spare_bytes < cost_bytes; i++)
+			bedrock_cache_trim_next(cache, class_index);
+	}
 	if (cache->spare_bytes >= cost_bytes)
 		bedrock_cache_set_limit(cache, class_index, wanted);
 }
@@ -309,6 +341,7 @@ void bedrock_cache_end(void *argument)
 		bedrock_cache_set_limit(cache, i, 0);
 		cache->sides[i].is_touched = 0;
 	}
+	bedrock_cache_lower_budget(cache, 0);
 	bedrock_cache_put_memory(heap, cache);
 	/* Pairs with the load in bedrock_background_is_alone. */
 	if (bedrock_sub_acq_rel(&heap->live_caches, 1) == 1)
@@ -344,4 +377,7 @@ void bedrock_cache_forget_others(void)
 	bool has_own = bedrock_thread_phase == BEDROCK_THREAD_CACHED;
 
 	bedrock_store_relaxed(&bedrock_heap.live_caches, has_own ? 1 : 0);
+	bedrock_store_relaxed(
+		&bedrock_heap.cache_pool_used_bytes,
+		has_own ? bedrock_cache_current->budget_bytes - BEDROCK_CACHE_BASE_BYTES : 0);
 }

@@ -38,11 +38,14 @@ struct bedrock_cache_side {
 
 /*
  * Owned by its thread. Invariant, over all classes:
- *	spare_bytes + sum of 2 * limit * bytes == BEDROCK_CACHE_BUDGET_BYTES
+ *	spare_bytes + sum of 2 * limit * bytes == budget_bytes
+ *	BEDROCK_CACHE_BASE_BYTES <= budget_bytes <= BEDROCK_CACHE_MOST_BYTES
+ * What the budgets of all threads have above the base adds up to BEDROCK_CACHE_POOL_BYTES at most.
  */
 struct bedrock_cache {
 	struct bedrock_cache_bin bins[BEDROCK_CACHE_BINS];
 	struct bedrock_cache_side sides[BEDROCK_CACHE_BINS];
+	int64_t budget_bytes;
 	int64_t spare_bytes;
 	uint32_t thread_index;
 	/* Slow paths until the next look at the clock, and until the next look for idle bins. */
@@ -52,7 +55,12 @@ struct bedrock_cache {
 	struct bedrock_cache *next_spare;
 };
 
-#define BEDROCK_CACHE_BUDGET_BYTES ((int64_t)1 << 20)
+/* What each thread may hold in any case, what a busy one may, and the steps in between. */
+#define BEDROCK_CACHE_BASE_BYTES ((int64_t)256 << 10)
+#define BEDROCK_CACHE_MOST_BYTES ((int64_t)4 << 20)
+#define BEDROCK_CACHE_STEP_BYTES ((int64_t)256 << 10)
+/* What all threads together may hold above their bases. */
+#define BEDROCK_CACHE_POOL_BYTES ((int64_t)16 << 20)
 
 extern __thread struct bedrock_cache *bedrock_cache_current
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -63,6 +63,8 @@ struct bedrock_heap {
 	struct bedrock_huge huge;
 	/* Caches of threads that have ended, linked through their first words; under meta.lock. */
 	struct bedrock_cache *spare_caches;
+	/* What thread caches were granted beyond their bases. */
+	_Atomic(int64_t) cache_pool_used_bytes;
 	/* Threads that have a cache. */
 	_Atomic(uint32_t) live_caches;
 	_Atomic(struct bedrock_arena *) arenas[BEDROCK_ARENAS_MAX];

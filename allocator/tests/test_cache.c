@@ -42,14 +42,15 @@ static int64_t cached_bytes(void)
 		limit_bytes += 2 * block_bytes * cache->bins[i].limit;
 		bytes += block_bytes * (cache->bins[i].count + cache->sides[i].count);
 	}
-	cr_assert_eq(cache->spare_bytes + limit_bytes, BEDROCK_CACHE_BUDGET_BYTES);
+	cr_assert_eq(cache->spare_bytes + limit_bytes, cache->budget_bytes);
+	cr_assert_leq(cache->budget_bytes, BEDROCK_CACHE_MOST_BYTES);
 	cr_assert_geq(cache->spare_bytes, 0);
 	return bytes;
 }
 
 static void use_all_classes(int rounds)
 {
-	static void *blocks[1000];
+	static __thread void *blocks[1000];
 
 	for (int round = 0; round < rounds; round++) {
 		size_t bytes = (size_t)(round * 2654435761u) % 65536 + 1;
@@ -67,7 +68,7 @@ Test(cache, what_all_classes_hold_together_is_bounded)
 	for (int i = 0; i < 50; i++) {
 		use_all_classes(20);
 		/* A trimmed class may still hold what its old limit allowed, until it is used. */
-		cr_assert_leq(cached_bytes(), BEDROCK_CACHE_BUDGET_BYTES + 65536);
+		cr_assert_leq(cached_bytes(), BEDROCK_CACHE_MOST_BYTES + 65536);
 	}
 }
 
@@ -142,6 +143,36 @@ Test(cache, calls_after_the_threads_cache_has_gone_still_work)
 	cr_assert_eq(allocated_bytes(), 0);
 }
 
+static pthread_barrier_t barrier;
+
+static void *use_and_wait(void *argument)
+{
+	use_all_classes(400);
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	return argument;
+}
+
+Test(cache, what_all_threads_hold_together_is_bounded_and_given_back_at_their_end)
+{
+	pthread_t threads[16];
+
+	pthread_barrier_init(&barrier, NULL, 17);
+	for (int i = 0; i < 16; i++)
+		pthread_create(&threads[i], NULL, use_and_wait, NULL);
+	pthread_barrier_wait(&barrier);
+	cr_assert_gt(bedrock_load_relaxed(&bedrock_heap.cache_pool_used_bytes), 0);
+	cr_assert_leq(bedrock_load_relaxed(&bedrock_heap.cache_pool_used_bytes),
+		      BEDROCK_CACHE_POOL_BYTES);
+	bedrock_purge();
+	cr_assert_leq(allocated_bytes(),
+		      BEDROCK_CACHE_POOL_BYTES + 16 * (BEDROCK_CACHE_BASE_BYTES + 65536));
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 16; i++)
+		pthread_join(threads[i], NULL);
+	cr_assert_eq(bedrock_load_relaxed(&bedrock_heap.cache_pool_used_bytes), 0);
+}
+
 Test(cache, without_caches_every_call_works_and_nothing_is_held_back)
 {
 	bedrock_heap.options.is_tcache = false;
@@ -205,5 +236,5 @@ Test(cache, idle_classes_give_their_share_back)
 		for (int j = 0; j < 64; j++)
 			bedrock_free(other[j]);
 	}
-	cr_assert_leq(cached_bytes(), BEDROCK_CACHE_BUDGET_BYTES + 65536);
+	cr_assert_leq(cached_bytes(), BEDROCK_CACHE_MOST_BYTES + 65536);
 }
