@@ -18,6 +18,7 @@
 #define BEDROCK_CACHE_TRIM_EVERY 16u
 /* First magazine of a class: a page's worth, but not more blocks than this. */
 #define BEDROCK_CACHE_FIRST_BLOCKS 16u
+#define BEDROCK_CACHE_UNUSED_SHARE 4u
 
 /* Where a thread is in its life, as far as its cache is concerned. */
 enum bedrock_thread_phase {
@@ -174,9 +175,10 @@ static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_c
 	if (class_index == busy_class || bin->limit == 0)
 		return;
 	if (cache->sides[class_index].is_touched) {
-		cache->sides[class_index].is_touched = 0;
+		cache->sides[class_index].is_touched = false;
 		return;
 	}
+	cache->sides[class_index].has_missed = false;
 	bedrock_cache_return_spare(cache, class_index);
 	bedrock_cache_set_limit(cache, class_index, bin->limit / 2);
 	if (bin->count > bin->limit)
@@ -186,7 +188,7 @@ static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_c
 
 static void bedrock_cache_note_slow(struct bedrock_cache *cache, unsigned class_index)
 {
-	cache->sides[class_index].is_touched = 1;
+	cache->sides[class_index].is_touched = true;
 	if (--cache->trim_left > 0)
 		return;
 	cache->trim_left = BEDROCK_CACHE_TRIM_EVERY;
@@ -202,18 +204,33 @@ static uint32_t bedrock_cache_first_limit(size_t block_bytes)
 	return blocks > 0 ? (uint32_t)blocks : 1;
 }
 
+/*
+ * How large the magazine may become. A class that a thread only frees gains nothing from a large
+ * one, and each block it holds may keep a whole slab from becoming empty.
+ */
+static uint32_t bedrock_cache_most(const struct bedrock_cache *cache, unsigned class_index)
+{
+	uint32_t most = bedrock_class_magazine_max(class_index);
+
+	if (cache->sides[class_index].has_missed)
+		return most;
+	return most > BEDROCK_CACHE_UNUSED_SHARE ? most / BEDROCK_CACHE_UNUSED_SHARE : 1;
+}
+
 /* The magazine was too small: double it if the budget allows, at others' expense if not. */
 static void bedrock_cache_grow(struct bedrock_cache *cache, unsigned class_index)
 {
 	size_t block_bytes = bedrock_class_bytes(class_index);
 	uint32_t limit = cache->bins[class_index].limit;
-	uint32_t most = bedrock_class_magazine_max(class_index);
+	uint32_t most = bedrock_cache_most(cache, class_index);
 	uint32_t wanted = limit ? 2 * limit : bedrock_cache_first_limit(block_bytes);
 
 	if (block_bytes > (size_t)bedrock_heap.options.tcache_max_bytes)
 		return;
 	if (wanted > most)
 		wanted = most;
+	if (wanted <= limit)
+		return;
 	int64_t cost_bytes = 2 * (int64_t)block_bytes * ((int64_t)wanted - (int64_t)limit);
 
 	if (cache->spare_bytes < cost_bytes && !bedrock_cache_raise_budget(cache)) {
@@ -248,6 +265,7 @@ static int bedrock_cache_fill(struct bedrock_cache *cache, unsigned class_index)
 		side->count = 0;
 		return 0;
 	}
+	side->has_missed = true;
 	bedrock_cache_grow(cache, class_index);
 	uint32_t want = bin->limit > 0 ? bin->limit : 1;
 	int rc = bedrock_heap_take(heap, bedrock_heap_arena(heap, cache->thread_index), class_index,
@@ -339,7 +357,8 @@ void bedrock_cache_end(void *argument)
 	bedrock_cache_empty(cache);
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
 		bedrock_cache_set_limit(cache, i, 0);
-		cache->sides[i].is_touched = 0;
+		cache->sides[i].is_touched = false;
+		cache->sides[i].has_missed = false;
 	}
 	bedrock_cache_lower_budget(cache, 0);
 	bedrock_cache_put_memory(heap, cache);
@@ -353,20 +372,20 @@ void bedrock_cache_forgo(void)
 	bedrock_thread_phase = BEDROCK_THREAD_OVER;
 }
 
-int bedrock_cache_is_tick(void)
+bool bedrock_cache_is_tick(void)
 {
 	/* A thread that only has large blocks counts as a user of the allocator as well. */
 	struct bedrock_cache *cache = bedrock_cache_get();
 
 	if (!cache)
-		return 1;
+		return true;
 	if (--cache->tick_left > 0)
-		return 0;
+		return false;
 	cache->tick_left = BEDROCK_CACHE_TICK_EVERY;
-	return 1;
+	return true;
 }
 
-int bedrock_cache_is_settled(void)
+bool bedrock_cache_is_settled(void)
 {
 	return bedrock_thread_phase == BEDROCK_THREAD_CACHED ||
 	       (bedrock_thread_phase == BEDROCK_THREAD_NEW && !bedrock_heap.options.is_tcache);

@@ -14,6 +14,7 @@
 #ifndef BEDROCK_CACHE_H
 #define BEDROCK_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,11 +30,13 @@ struct bedrock_cache_bin {
 	uint32_t limit;
 };
 
-/* The spare magazine, and whether the class was in a slow path since it was last looked at. */
+/* The spare magazine, and what has happened to the class since it was last looked at. */
 struct bedrock_cache_side {
 	void *head;
 	uint32_t count;
-	uint32_t is_touched;
+	/* There was a slow path, and one of them for want of a block. */
+	bool is_touched;
+	bool has_missed;
 };
 
 /*
@@ -84,10 +87,10 @@ void bedrock_cache_forgo(void);
 uint32_t bedrock_cache_thread_index(void);
 
 /* Count a slow path. -> is it time to look at the clock? */
-int bedrock_cache_is_tick(void);
+bool bedrock_cache_is_tick(void);
 
 /* Is the thread in the middle of its life, so that it may start another? */
-int bedrock_cache_is_settled(void);
+bool bedrock_cache_is_settled(void);
 
 /* Forget all threads but this one: their stacks are gone. For the child of a fork. */
 void bedrock_cache_forget_others(void);
