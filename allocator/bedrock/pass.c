@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Passes over chunks: which pages are due, and what the kernel says to them.
+ */
+#include "allocator/bedrock/pass.h"
+
+#include <errno.h>
+
+#include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/os.h"
+
+#define BEDROCK_NS_PER_MS           UINT64_C(1000000)
+#define BEDROCK_PASS_BACKOFF_NS     (100 * BEDROCK_NS_PER_MS)
+#define BEDROCK_PASS_BACKOFF_MAX_NS (2000 * BEDROCK_NS_PER_MS)
+/* How long a kernel that refused MADV_FREE is not asked again. */
+#define BEDROCK_LAZY_HOLIDAY_NS (2000 * BEDROCK_NS_PER_MS)
+/* Ranges lent out at a time. */
+#define BEDROCK_PASS_RANGES 16u
+
+uint64_t bedrock_pass_backoff_ns(uint64_t least_ns, uint32_t failures)
+{
+	uint64_t backoff_ns = least_ns;
+
+	if (backoff_ns < BEDROCK_PASS_BACKOFF_NS)
+		backoff_ns = BEDROCK_PASS_BACKOFF_NS;
+	for (uint32_t i = 0; i < failures && backoff_ns < BEDROCK_PASS_BACKOFF_MAX_NS; i++)
+		backoff_ns *= 2;
+	return backoff_ns;
+}
+
+/* The part of a range that consists of whole kernel pages. */
+static size_t bedrock_pass_advisable(const struct bedrock_pass *pass,
+				     const struct bedrock_chunk *chunk, struct bedrock_range range,
+				     void **start)
+{
+	uintptr_t mask = pass->heap->os_page_bytes - 1;
+	uintptr_t first = (uintptr_t)chunk + ((uintptr_t)range.first << BEDROCK_PAGE_SHIFT);
+	uintptr_t end = first + ((uintptr_t)range.count << BEDROCK_PAGE_SHIFT);
+
+	first = (first + mask) & ~mask;
+	end &= ~mask;
+	*start = (void *)first;
+	return end > first ? end - first : 0;
+}
+
+/* MADV_FREE, where the kernel knows it. A kernel that does not is asked again now and then. */
+static int bedrock_pass_advise_lazily(struct bedrock_pass *pass, void *start, size_t bytes)
+{
+	struct bedrock_heap *heap = pass->heap;
+
+	if (pass->now_ns < bedrock_load_relaxed(&heap->lazy_again_ns))
+		return -EINVAL;
+	int rc = bedrock_os_purge_lazily(start, bytes);
+
+	if (rc == -EINVAL || rc == -ENOSYS)
+		bedrock_store_relaxed(&heap->lazy_again_ns, pass->now_ns + BEDROCK_LAZY_HOLIDAY_NS);
+	if (rc)
+		return rc;
+	bedrock_add_relaxed(&heap->purges.lazy_calls, 1);
+	bedrock_add_relaxed(&heap->purges.lazy_bytes, bytes);
+	return 0;
+}
+
+static int bedrock_pass_advise_now(struct bedrock_pass *pass, void *start, size_t bytes)
+{
+	int rc = bedrock_os_purge(start, bytes);
+
+	if (rc)
+		return rc;
+	bedrock_add_relaxed(&pass->heap->purges.calls, 1);
+	bedrock_add_relaxed(&pass->heap->purges.bytes, bytes);
+	return 0;
+}
+
+/* Advise a range that is lent to us. -> the state it is in now. */
+static enum bedrock_rest bedrock_pass_advise(struct bedrock_pass *pass,
+					     const struct bedrock_chunk *chunk,
+					     struct bedrock_range range)
+{
+	enum bedrock_rest state = pass->to;
+	int rc = -EINVAL;
+	void *start;
+	size_t bytes = bedrock_pass_advisable(pass, chunk, range, &start);
+
+	/* Smaller than a kernel page: it has to wait for its neighbours. */
+	if (bytes == 0)
+		return pass->from;
+	if (pass->to == BEDROCK_REST_MUZZY)
+		rc = bedrock_pass_advise_lazily(pass, start, bytes);
+	if (rc == -EINVAL || rc == -ENOSYS) {
+		state = BEDROCK_REST_COUNT;
+		rc = bedrock_pass_advise_now(pass, start, bytes);
+	}
+	if (rc) {
+		pass->refusals++;
+		bedrock_add_relaxed(&pass->heap->purges.failures, 1);
+		return pass->from;
+	}
+	pass->refusals = 0;
+	pass->done_bytes += bytes;
+	return state;
+}
+
+static bool bedrock_pass_is_over(const struct bedrock_pass *pass)
+{
+	return pass->refusals >= BEDROCK_PASS_REFUSALS_MAX ||
+	       pass->done_bytes >= pass->budget_bytes;
+}
+
+/* The pages that are due; the rest have now been seen once. */
+static struct bedrock_bitmap bedrock_pass_due(const struct bedrock_pass *pass,
+					      struct bedrock_chunk *chunk)
+{
+	struct bedrock_pages *pages = &pass->arena->pages;
+	struct bedrock_bitmap due;
+
+	bedrock_lock_take(&pages->lock);
+	due = pass->is_all_due ? chunk->rest[pass->from] : chunk->aged[pass->from];
+	chunk->aged[pass->from] = chunk->rest[pass->from];
+	bedrock_lock_give(&pages->lock);
+	return due;
+}
+
+/* -> is there more to do in this chunk? */
+static bool bedrock_pass_some_pages(struct bedrock_pass *pass, struct bedrock_chunk *chunk,
+				    struct bedrock_bitmap *due)
+{
+	struct bedrock_pages *pages = &pass->arena->pages;
+	struct bedrock_range ranges[BEDROCK_PASS_RANGES];
+	uint32_t count =
+		bedrock_pages_isolate(pages, chunk, pass->from, due, ranges, BEDROCK_PASS_RANGES);
+
+	for (uint32_t i = 0; i < count; i++) {
+		enum bedrock_rest state = pass->from;
+
+		if (pass->refusals < BEDROCK_PASS_REFUSALS_MAX)
+			state = bedrock_pass_advise(pass, chunk, ranges[i]);
+		bedrock_pages_release(pages, chunk, state, ranges[i]);
+	}
+	return count > 0 && pass->refusals < BEDROCK_PASS_REFUSALS_MAX;
+}
+
+static bool bedrock_chunk_is_all_due(const struct bedrock_chunk *chunk, bool is_ageless)
+{
+	if (chunk->used_count > 0)
+		return false;
+	for (uint32_t word = 0; word < BEDROCK_BITMAP_WORDS && !is_ageless; word++) {
+		for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++) {
+			if (chunk->rest[kind].words[word] & ~chunk->aged[kind].words[word])
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Take the chunk out of circulation if it is free, due, and not the arena's last. */
+static bool bedrock_pass_take_chunk(const struct bedrock_pass *pass, struct bedrock_chunk *chunk)
+{
+	struct bedrock_pages *pages = &pass->arena->pages;
+	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
+	bool is_taken;
+
+	bedrock_lock_take(&pages->lock);
+	is_taken = pages->chunk_count > 1 && bedrock_chunk_is_all_due(chunk, pass->is_all_due);
+	if (is_taken) {
+		bedrock_pages_unlink(pages, chunk);
+		for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++) {
+			struct bedrock_decay_stage *stage = &pass->arena->decay.stages[kind];
+
+			if (stage->cursor == chunk)
+				stage->cursor = chunk->all_next;
+		}
+		for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++)
+			bedrock_sub_relaxed(&pages->rest_pages[kind],
+					    bedrock_bitmap_count(&chunk->rest[kind], whole));
+	}
+	bedrock_lock_give(&pages->lock);
+	return is_taken;
+}
+
+/* The reverse, when the kernel would not have it. */
+static void bedrock_pass_put_chunk(struct bedrock_pass *pass, struct bedrock_chunk *chunk)
+{
+	struct bedrock_pages *pages = &pass->arena->pages;
+	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
+
+	bedrock_lock_take(&pages->lock);
+	bedrock_pages_link(pages, chunk);
+	for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++)
+		bedrock_add_relaxed(&pages->rest_pages[kind],
+				    bedrock_bitmap_count(&chunk->rest[kind], whole));
+	bedrock_lock_give(&pages->lock);
+}
+
+/* -> is the chunk gone? */
+static bool bedrock_pass_unmap(struct bedrock_pass *pass, struct bedrock_chunk *chunk)
+{
+	struct bedrock_decay *decay = &pass->arena->decay;
+
+	if (pass->to != BEDROCK_REST_COUNT || pass->heap->options.is_retain)
+		return false;
+	if (decay->failed_unmaps > 0 && pass->now_ns < decay->unmap_again_ns)
+		return false;
+	if (!bedrock_pass_take_chunk(pass, chunk))
+		return false;
+	if (bedrock_space_unmap(pass->arena->pages.space, chunk, BEDROCK_CHUNK_BYTES)) {
+		bedrock_pass_put_chunk(pass, chunk);
+		decay->unmap_again_ns =
+			pass->now_ns + bedrock_pass_backoff_ns(0, decay->failed_unmaps);
+		decay->failed_unmaps += decay->failed_unmaps < 8;
+		return false;
+	}
+	decay->failed_unmaps = 0;
+	pass->done_bytes += BEDROCK_CHUNK_BYTES;
+	return true;
+}
+
+static void bedrock_pass_chunk(struct bedrock_pass *pass, struct bedrock_chunk *chunk)
+{
+	if (bedrock_pass_unmap(pass, chunk))
+		return;
+	struct bedrock_bitmap due = bedrock_pass_due(pass, chunk);
+
+	while (bedrock_pass_some_pages(pass, chunk, &due))
+		continue;
+}
+
+static struct bedrock_chunk *bedrock_pass_first_chunk(const struct bedrock_pass *pass)
+{
+	struct bedrock_pages *pages = &pass->arena->pages;
+
+	bedrock_lock_take(&pages->lock);
+	struct bedrock_chunk *first = pages->all;
+
+	bedrock_lock_give(&pages->lock);
+	return first;
+}
+
+/* Over the chunks, from where the last pass stopped. The decay lock keeps them in place. */
+void bedrock_pass_chunks(struct bedrock_pass *pass, struct bedrock_decay_stage *stage)
+{
+	struct bedrock_chunk *chunk =
+		stage->cursor ? stage->cursor : bedrock_pass_first_chunk(pass);
+
+	while (chunk && !bedrock_pass_is_over(pass)) {
+		struct bedrock_chunk *next = chunk->all_next;
+
+		bedrock_pass_chunk(pass, chunk);
+		chunk = next;
+	}
+	stage->cursor = chunk;
+}
