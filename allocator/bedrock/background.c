@@ -63,6 +63,7 @@ static void *bedrock_background_main(void *argument)
 	struct bedrock_heap *heap = argument;
 
 	bedrock_cache_forgo();
+	bedrock_os_name_thread("bedrock-decay");
 	bedrock_background_loop(heap);
 	bedrock_store_release(&heap->background.is_running, false);
 	return NULL;

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -221,6 +222,14 @@ int bedrock_os_thread_start(void *(*start)(void *), void *argument, size_t stack
 	pthread_attr_destroy(&attributes);
 	errno = saved_errno;
 	return rc;
+}
+
+void bedrock_os_name_thread(const char *name)
+{
+	int saved_errno = errno;
+
+	prctl(PR_SET_NAME, name);
+	errno = saved_errno;
 }
 
 void bedrock_os_write(int fd, const char *text, size_t text_bytes)

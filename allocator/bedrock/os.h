@@ -77,6 +77,9 @@ void bedrock_os_wake(_Atomic(uint32_t) *word, int count);
 /* Start a detached thread with a small stack and all signals but SIGSYS blocked. -> 0 or -errno. */
 int bedrock_os_thread_start(void *(*start)(void *), void *argument, size_t stack_bytes);
 
+/* Name the calling thread, for those who look at the process. At most 15 characters. */
+void bedrock_os_name_thread(const char *name);
+
 /* Write to a descriptor and forget the outcome. */
 void bedrock_os_write(int fd, const char *text, size_t text_bytes);
 
