@@ -4,9 +4,13 @@
  */
 #include "allocator/bedrock/meta.h"
 
+#include <errno.h>
+
 #include "allocator/bedrock/os.h"
 
-#define BEDROCK_META_MAP_BYTES   ((size_t)256 << 10)
+#define BEDROCK_META_MAP_BYTES ((size_t)256 << 10)
+/* Whoever wants metadata can do without, and would otherwise ask at each slow path. */
+#define BEDROCK_META_HOLIDAY     16u
 #define BEDROCK_META_ALIGN_BYTES ((size_t)64)
 
 void bedrock_meta_init(struct bedrock_meta *meta)
@@ -20,10 +24,17 @@ void bedrock_meta_init(struct bedrock_meta *meta)
 static int bedrock_meta_refill(struct bedrock_meta *meta)
 {
 	void *address;
+
+	if (meta->holiday > 0) {
+		meta->holiday--;
+		return -ENOMEM;
+	}
 	int rc = bedrock_os_map(NULL, BEDROCK_META_MAP_BYTES, &address);
 
-	if (rc)
+	if (rc) {
+		meta->holiday = BEDROCK_META_HOLIDAY;
 		return rc;
+	}
 	meta->at = address;
 	meta->left_bytes = BEDROCK_META_MAP_BYTES;
 	bedrock_add_relaxed(&meta->mapped_bytes, BEDROCK_META_MAP_BYTES);

@@ -21,6 +21,8 @@ struct bedrock_meta {
 	struct bedrock_lock lock;
 	char *at;
 	size_t left_bytes;
+	/* mmap was refused: this many requests fail before it is asked again. */
+	uint32_t holiday;
 	_Atomic(uint64_t) mapped_bytes;
 	char first[BEDROCK_META_STATIC_BYTES] __attribute__((aligned(64)));
 };

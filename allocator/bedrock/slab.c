@@ -341,6 +341,16 @@ static void bedrock_sheaf_add(unsigned class_index, struct bedrock_sheaf *sheave
 	*sheaf = *chain;
 }
 
+/* Is this the start of a block of a slab of this class, one that was handed out? */
+static bool bedrock_block_is_valid(unsigned class_index, void *block)
+{
+	const struct bedrock_run *run = bedrock_chunk_slab_of(block);
+	size_t offset_bytes = (size_t)((char *)block - bedrock_run_start(run));
+
+	return run->class_index == class_index && offset_bytes % run->block_bytes == 0 &&
+	       offset_bytes / run->block_bytes < run->capacity;
+}
+
 /* The longest chain of blocks of one slab that the list begins with. */
 static struct bedrock_sheaf bedrock_chain_of_one_slab(void *head)
 {
@@ -368,6 +378,7 @@ void bedrock_slab_return(unsigned class_index, void *head)
 	while (head) {
 		struct bedrock_sheaf chain = bedrock_chain_of_one_slab(head);
 
+		bedrock_assert(bedrock_block_is_valid(class_index, chain.head));
 		head = bedrock_block_next(chain.tail);
 		bedrock_sheaf_add(class_index, sheaves, &chain);
 	}

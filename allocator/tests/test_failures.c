@@ -209,6 +209,8 @@ Test(failures, mmap_refused_for_metadata_makes_arena_0_stand_in)
 	cr_assert_eq(bedrock_heap_arena(&bedrock_heap, 1), &bedrock_heap.first_arena);
 	cr_assert_gt(faults.mmap.hit, 0);
 	faults.mmap.error = 0;
+	for (int i = 0; i < 100; i++)
+		bedrock_heap_arena(&bedrock_heap, 1);
 	cr_assert_neq(bedrock_heap_arena(&bedrock_heap, 1), &bedrock_heap.first_arena);
 }
 
