@@ -33,13 +33,13 @@ void bedrock_debug_warn(const char *head, const char *text, size_t text_bytes, c
 #if BEDROCK_DEBUG >= 1
 #define bedrock_assert(x) bedrock_check_or_fail(x)
 #else
-#define bedrock_assert(x) ((void)sizeof(!(x)))
+#define bedrock_assert(x) ((void)(0 && (x)))
 #endif
 
 #if BEDROCK_DEBUG >= 2
 #define bedrock_assert_slow(x) bedrock_check_or_fail(x)
 #else
-#define bedrock_assert_slow(x) ((void)sizeof(!(x)))
+#define bedrock_assert_slow(x) ((void)(0 && (x)))
 #endif
 
 #endif

@@ -26,6 +26,9 @@ struct fault {
 	_Atomic bool lies;
 	/* Hit only every n-th call; 0 and 1 stand for each. */
 	_Atomic unsigned every;
+	/* Hit only this call and later ones, counted from 1, but no more than `most` of them. */
+	_Atomic unsigned first;
+	_Atomic unsigned most;
 	/* Only this advice, or -1 for any; madvise only. */
 	_Atomic int advice;
 	_Atomic unsigned seen;
@@ -51,6 +54,8 @@ static inline bool fault_hits(struct fault *fault)
 	unsigned every = fault->every ? fault->every : 1;
 
 	if ((!fault->error && !fault->lies) || seen % every != 0)
+		return false;
+	if (seen < fault->first || (fault->most && fault->hit >= fault->most))
 		return false;
 	fault->hit++;
 	return true;
