@@ -18,7 +18,7 @@
 #define BEDROCK_DECAY_MAPPINGS_NS (100 * BEDROCK_NS_PER_MS)
 
 /* What a slow path may give back in one go, so as not to stall its caller for long. */
-#define BEDROCK_DECAY_TICK_BYTES ((uint64_t)16 << 20)
+#define BEDROCK_DECAY_TICK_BYTES ((uint64_t)4 << 20)
 /* Below this much resting memory no thread is started for it. */
 #define BEDROCK_DECAY_THREAD_PAGES 256u
 /* Advising fewer pages than this at a time is what a kernel is slowest at. */
