@@ -27,6 +27,7 @@
 #define STRESS_THREADS      3
 #define STRESS_SLOTS        400
 #define STRESS_SCENES       300
+#define STRESS_SCENES_MOST  6000
 #define STRESS_SCENE_NS     4000000
 #define STRESS_RESIDENT_MAX ((size_t)64 << 20)
 
@@ -131,12 +132,18 @@ static void stress_set(struct fault *fault, uint64_t *random, int error)
 	fault->error = stress_random(random) % 3 == 0 ? error : 0;
 }
 
+static bool stress_all_fired(void)
+{
+	return faults.mmap.hit && faults.munmap.hit && faults.mremap.hit && faults.madvise.hit;
+}
+
+/* A slow build sees few calls in a scene: go on until each has been refused, within reason. */
 static void stress_conduct(uint64_t random)
 {
 	static const int errors[] = { EAGAIN, ENOMEM, EINVAL, ENOSYS, EPERM };
 	struct timespec scene = { .tv_nsec = STRESS_SCENE_NS };
 
-	for (int i = 0; i < STRESS_SCENES; i++) {
+	for (int i = 0; i < STRESS_SCENES || (i < STRESS_SCENES_MOST && !stress_all_fired()); i++) {
 		stress_set(&faults.mmap, &random, ENOMEM);
 		stress_set(&faults.munmap, &random, ENOMEM);
 		stress_set(&faults.mremap, &random, ENOMEM);
@@ -160,7 +167,7 @@ static void stress_end_faults(void)
 
 static uint64_t stress_check_fired(void)
 {
-	if (faults.mmap.hit && faults.munmap.hit && faults.mremap.hit && faults.madvise.hit)
+	if (stress_all_fired())
 		return 0;
 	fprintf(stderr, "stress_faults: fired: mmap %u munmap %u mremap %u madvise %u\n",
 		faults.mmap.hit, faults.munmap.hit, faults.mremap.hit, faults.madvise.hit);
