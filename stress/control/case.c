@@ -230,11 +230,27 @@ static void add_metric(struct hq_result *result, const struct hq_observations *s
 	struct hq_result_metric *metric = &result->metrics[result->metric_count];
 	struct hq_error ignored;
 
+	for (size_t i = 0; i < result->metric_count; i++)
+		if (!strcmp(result->metrics[i].name, name))
+			return;
 	if (result->metric_count == HQ_RESULT_METRICS ||
 	    hq_metric_get(seen, name, &metric->value, &metric->unit, &ignored))
 		return;
 	snprintf(metric->name, sizeof(metric->name), "%s", name);
 	result->metric_count++;
+}
+
+/* What an injector achieved, all of it. */
+static void add_measures(struct hq_result *result, const struct hq_observations *seen,
+			 const struct hq_injection_result *injection)
+{
+	for (size_t i = 0; i < injection->measure_count; i++) {
+		char name[sizeof(result->metrics[0].name)];
+
+		snprintf(name, sizeof(name), "inject.%.16s.%.16s", injection->name,
+			 injection->measures[i].name);
+		add_metric(result, seen, name);
+	}
 }
 
 /* What a reader wants to see of every run, and whatever the scenario asked about. */
@@ -249,15 +265,10 @@ static void fill_metrics(const struct hq_plan *plan, const struct hq_observation
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		add_metric(result, seen, always[i]);
-	for (size_t i = 0; i < plan->expectation_count; i++) {
-		size_t same = 0;
-
-		while (same < result->metric_count &&
-		       strcmp(result->metrics[same].name, plan->expectations[i].metric))
-			same++;
-		if (same == result->metric_count)
-			add_metric(result, seen, plan->expectations[i].metric);
-	}
+	for (size_t i = 0; i < plan->expectation_count; i++)
+		add_metric(result, seen, plan->expectations[i].metric);
+	for (size_t i = 0; i < seen->injection_count; i++)
+		add_measures(result, seen, &seen->injections[i]);
 	result->rule_count = seen->rule_count;
 	memcpy(result->rules, seen->rules, sizeof(result->rules));
 }

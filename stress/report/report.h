@@ -14,7 +14,7 @@
 
 #include "stress/check/check.h"
 
-#define HQ_RESULT_METRICS 24
+#define HQ_RESULT_METRICS 40
 
 struct hq_result_metric {
 	char name[48];

@@ -286,6 +286,15 @@ static void put_legend(const struct writer *writer)
 		fputc('\n', writer->stream);
 }
 
+/* Known failures have one line each, and none of them the empty line that ends the other cases. */
+static bool ends_with_known(const struct hq_suite *suite)
+{
+	for (size_t i = suite->count; i > 0; i--)
+		if (suite->results[i - 1].verdict != HQ_VERDICT_PASS)
+			return suite->results[i - 1].verdict == HQ_VERDICT_XFAIL;
+	return false;
+}
+
 static int put_table(const struct writer *writer)
 {
 	struct table table = { 0 };
@@ -308,6 +317,8 @@ static int write_text(const struct hq_suite *suite, FILE *stream)
 		suite->program_version ? suite->program_version : "", suite->seed);
 	for (size_t i = 0; i < suite->count; i++)
 		put_case(&writer, &suite->results[i]);
+	if (!suite->verbose && ends_with_known(suite))
+		fputc('\n', stream);
 	if (suite->count > 1)
 		status = put_table(&writer);
 	put_legend(&writer);
