@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every workload through the whole course of the host, in one process, with the C library's allocator:
- * what the thread sanitizer and memcheck are run on, since neither gets along with the unit test
- * runner's own threads and processes. A thread plays the controller and drains the rings meanwhile.
- * Exits 1 if anything was found, or not everything was freed.
+ * Every workload through the whole course of the host, in one process, with the C library's
+ * allocator: what the thread sanitizer and memcheck are run on, since neither gets along with the
+ * unit test runner's own threads and processes. A thread plays the controller and drains the rings
+ * meanwhile. Exits 1 if anything was found, or not everything was freed.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -75,5 +75,6 @@ int main(void)
 	return run("none", "threads=2") |
 	       run("churn", "threads=4 ops=4k live=200 cross=30% calloc=20% realloc=20%") |
 	       run("idle-decay", "threads=2 burst=2MiB rounds=2 pause=1ms") |
-	       run("insert-scan", "threads=2 flushers=2 scanners=2 rows=1500 batch=64 budget=64KiB");
+	       run("insert-scan",
+		   "threads=2 flushers=2 scanners=2 rows=1500 batch=64 budget=64KiB");
 }
