@@ -34,6 +34,7 @@ src = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 BEDROCK_SRC   := $(call src,allocator/bedrock)
+FAULTY_SRC    := $(call src,allocator/faulty)
 INJECTOR_SRC  := $(call src,injectors injectors/syscall)
 WIRE_SRC      := $(call src,stress/wire)
 WORKLOAD_SRC  := $(call src,stress/workload)
@@ -45,7 +46,7 @@ TARGET_SRC    := $(sort $(wildcard injectors/decide.c injectors/contract.c injec
 		 injectors/syscall/split.c))
 
 PROGRAMS := $(B)/heapquake $(B)/heapquake-host $(B)/libheapquake-preload.so \
-	    $(B)/libbedrock.so $(B)/libbedrock.a
+	    $(B)/libbedrock.so $(B)/libbedrock.a $(if $(FAULTY_SRC),$(B)/libfaulty.so)
 
 .PHONY: all
 all: $(PROGRAMS) ## build everything (the default)
@@ -67,6 +68,10 @@ $(B)/libheapquake-preload.so: $(patsubst %.c,$(B)/pre/%.o,$(PRELOAD_SRC) $(TARGE
 	$(Q)$(CC) -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl -lpthread
 
 $(B)/libbedrock.so: $(call obj,$(BEDROCK_SRC))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,now -o $@ $^ -lpthread
+
+$(B)/libfaulty.so: $(call obj,$(FAULTY_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,now -o $@ $^ -lpthread
 

@@ -19,6 +19,7 @@ allowed() {
 	case $1 in
 	*/tests/*) echo '.' ;;
 	allocator/bedrock/*) echo '^allocator/bedrock/' ;;
+	allocator/faulty/*) echo '^allocator/faulty/' ;;
 	injectors/*) echo '^injectors/' ;;
 	stress/wire/*) echo '^(injectors|stress/wire)/' ;;
 	stress/preload/*) echo '^(injectors|stress/wire|stress/preload)/' ;;
