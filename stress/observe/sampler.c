@@ -3,11 +3,15 @@
  * The sampling thread. It keeps absolute times, because it starts before the gate opens, and reads
  * through a descriptor that is kept open: 2 us instead of 10.
  *
+ * It runs under SCHED_FIFO where that is permitted, since a busy machine starves it otherwise; it
+ * sleeps nearly all the time, so it starves nobody.
+ *
  * It watches the process itself and not its children.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,10 +79,12 @@ static uint64_t next_tick(struct hq_sampler *sampler, uint64_t tick)
 
 static void *sample(void *argument)
 {
+	const struct sched_param priority = { .sched_priority = 1 };
 	struct hq_sampler *sampler = argument;
 	const uint64_t start = clock_ns(CLOCK_MONOTONIC);
 	uint64_t tick = start;
 
+	pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority); /* late samples otherwise */
 	while (!hq_load_relaxed(&sampler->stopping)) {
 		const uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		const uint64_t rss_bytes = read_statm(sampler->fd);
