@@ -301,8 +301,8 @@ static void write_files(const struct hq_plan *plan, const char *folder,
 	if (error) {
 		char reason[400];
 
-		snprintf(reason, sizeof(reason), "cannot write results to %s: %s", folder,
-			 strerror(-error));
+		snprintf(reason, sizeof(reason), "cannot write results (%s) to %.300s",
+			 strerror(-error), folder);
 		end_with(result, HQ_VERDICT_ERROR, reason);
 	}
 }
@@ -360,7 +360,8 @@ void hq_case_run(const struct hq_plan *plan, struct hq_case_context *context,
 {
 	struct hq_programs programs;
 	struct hq_error error = { "" };
-	char folder[200];
+	int failed = 0;
+	char folder[HQ_FOLDER_SIZE];
 	struct hq_run_spec spec = {
 		.plan = plan, .context = context, .programs = &programs, .folder = folder
 	};
@@ -374,8 +375,9 @@ void hq_case_run(const struct hq_plan *plan, struct hq_case_context *context,
 		end_with(result, HQ_VERDICT_ERROR, error.text);
 	} else if (hq_hurdles_probe(plan, &error)) {
 		end_with(result, HQ_VERDICT_SKIP, error.text);
-	} else if (make_folder(plan, context, result, folder, sizeof(folder))) {
-		end_with(result, HQ_VERDICT_ERROR, "cannot make the run's folder");
+	} else if ((failed = make_folder(plan, context, result, folder, sizeof(folder)))) {
+		hq_error_set(&error, "cannot make the run's folder: %s", strerror(-failed));
+		end_with(result, HQ_VERDICT_ERROR, error.text);
 	} else {
 		snprintf(result->mechanism, sizeof(result->mechanism), "%s",
 			 hq_mechanism_name(spec.mechanism));

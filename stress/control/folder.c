@@ -44,26 +44,49 @@ static void point_latest(const char *results, const char *name)
 		unlink(fresh);
 }
 
+/* True if it was cut: what snprintf says of the length that was wanted. */
+static bool is_cut(int wanted, size_t size)
+{
+	return wanted < 0 || (size_t)wanted >= size;
+}
+
+/* Makes the folder that does not exist yet: the path itself, else the path with a number. */
+static int make_free_folder(const char *path, char *folder, size_t size)
+{
+	for (int attempt = 0; attempt < 1000; attempt++) {
+		const int wanted = attempt ? snprintf(folder, size, "%s-%d", path, attempt)
+					   : snprintf(folder, size, "%s", path);
+
+		if (is_cut(wanted, size))
+			return -ENAMETOOLONG;
+		if (!mkdir(folder, 0777))
+			return 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
 int hq_folder_suite(const char *results, char *folder, size_t size, struct hq_error *error)
 {
 	const time_t now = time(NULL);
-	char base[PATH_MAX], stamp[32], name[48];
+	char path[PATH_MAX], stamp[32];
 	struct tm parts;
-	int result;
+	int result = 0;
 
-	snprintf(base, sizeof(base), "%s", results);
-	result = make_folders(base);
 	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", localtime_r(&now, &parts));
-	for (int attempt = 0; !result && attempt < 1000; attempt++) {
-		snprintf(name, sizeof(name), attempt ? "%s-%d" : "%s", stamp, attempt);
-		snprintf(folder, size, "%s/%s", results, name);
-		if (!mkdir(folder, 0777)) {
-			point_latest(results, name);
-			return 0;
-		}
-		result = errno == EEXIST ? 0 : -errno;
+	if (is_cut(snprintf(path, sizeof(path), "%s", results), sizeof(path)))
+		result = -ENAMETOOLONG;
+	if (!result)
+		result = make_folders(path);
+	if (!result && is_cut(snprintf(path, sizeof(path), "%s/%s", results, stamp), sizeof(path)))
+		result = -ENAMETOOLONG;
+	if (!result)
+		result = make_free_folder(path, folder, size);
+	if (!result) {
+		point_latest(results, strrchr(folder, '/') + 1);
+		return 0;
 	}
-	result = result ? result : -EEXIST;
 	hq_error_set(error, "cannot write results to %s: %s; name another folder with --results",
 		     results, strerror(-result));
 	return result;
@@ -88,12 +111,22 @@ static void plain_name(const char *text, char *name, size_t size)
 
 int hq_folder_case(const char *suite_folder, const struct hq_plan *plan, char *folder, size_t size)
 {
-	char scenario[64], allocator[64];
+	char scenario[64], allocator[64], path[PATH_MAX];
+	int result;
 
 	plain_name(plan->scenario, scenario, sizeof(scenario));
 	plain_name(plan->allocator, allocator, sizeof(allocator));
-	snprintf(folder, size, "%s/%s/%s/%" PRIu64, suite_folder, scenario, allocator, plan->seed);
-	return make_folders(folder);
+	if (is_cut(snprintf(path, sizeof(path), "%s/%s/%s", suite_folder, scenario, allocator),
+		   sizeof(path)))
+		return -ENAMETOOLONG;
+	result = make_folders(path);
+	if (result)
+		return result;
+	if (is_cut(snprintf(path, sizeof(path), "%s/%s/%s/%" PRIu64, suite_folder, scenario,
+			    allocator, plan->seed),
+		   sizeof(path)))
+		return -ENAMETOOLONG;
+	return make_free_folder(path, folder, size);
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
@@ -120,7 +153,9 @@ static const char *temporary_base(void)
 /* The owner's pid is in the name, so that a later start can tell a dead run's folder. */
 int hq_folder_temporary(char *folder, size_t size)
 {
-	snprintf(folder, size, "%s/heapquake.%d.XXXXXX", temporary_base(), (int)getpid());
+	if (is_cut(snprintf(folder, size, "%s/heapquake.%d.XXXXXX", temporary_base(), (int)getpid()),
+		   size))
+		return -ENAMETOOLONG;
 	return mkdtemp(folder) ? 0 : -errno;
 }
 

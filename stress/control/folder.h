@@ -10,11 +10,16 @@
 #include "injectors/error.h"
 #include "stress/control/plan.h"
 
+#define HQ_FOLDER_SIZE 1024 /* of a path that names a folder of results; longer ones are refused */
+
 /* Makes results/<time> (a free name) and points results/latest to it. 0 or -errno with a sentence.
  */
 int hq_folder_suite(const char *results, char *folder, size_t size, struct hq_error *error);
 
-/* Makes the folder of one case below it. 0 or -errno. */
+/*
+ * Makes the folder of one case below it, which no other case has: where two have the same plain
+ * name (allocators of one file name), the later one's is numbered. 0 or -errno.
+ */
 int hq_folder_case(const char *suite_folder, const struct hq_plan *plan, char *folder, size_t size);
 
 /* A private folder under TMPDIR for a run that keeps nothing; hq_folder_remove takes it away again.

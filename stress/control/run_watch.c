@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "injectors/units.h"
+#include "stress/control/folder.h"
 #include "stress/control/spawn.h"
 #include "stress/observe/drain.h"
 #include "stress/observe/stuck.h"
@@ -226,7 +227,7 @@ static void driver_turn(struct watch *watch)
 {
 	struct hq_run_state *run = watch->run;
 	const char *file = run->spec->plan->ready_file;
-	char path[600];
+	char path[HQ_FOLDER_SIZE + sizeof(run->spec->plan->ready_file)];
 	int status;
 
 	if (!run->launch.driver || watch->finish_ns)

@@ -39,7 +39,7 @@ struct suite {
 	pid_t *pids; /* 0: not started, -1: ended */
 	size_t next, running, ended;
 	bool winding_up;
-	char folder[256]; /* "" when nothing is kept */
+	char folder[HQ_FOLDER_SIZE]; /* "" when nothing is kept */
 	uint64_t ns_per_tick;
 	struct hq_progress progress;
 };

@@ -40,7 +40,7 @@ struct hq_result {
 	struct hq_result_metric metrics[HQ_RESULT_METRICS];
 	size_t metric_count;
 	uint64_t wall_ns;
-	char folder[256]; /* of the run, "" when nothing was kept */
+	char folder[1024]; /* of the run, "" when nothing was kept */
 	char repro[1200]; /* one line for a shell */
 };
 
