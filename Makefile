@@ -169,6 +169,11 @@ stress: setup-stress ## set up, build, run the stress tier; ALLOCATORS="bedrock 
 	@$(B)/heapquake run --jobs=$(JOBS) --tags=stress \
 		--allocator=$(if $(ALLOCATORS),$(subst $(space),$(comma),$(strip $(ALLOCATORS))),all) scenarios
 
+.PHONY: soak
+soak: setup-stress ## look for false alarms for SOAK_MINUTES (5): every scenario without its faults
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@BUILD=$(B) bash ci/soak.sh
+
 .PHONY: scenario
 scenario: all ## run one scenario: S=scenarios/... [ALLOCATORS=...] [SEED=...]
 	@test -n "$(S)" || { echo "make scenario S=scenarios/THEME/NAME.yaml"; exit 2; }

@@ -105,6 +105,11 @@ uint64_t hq_expectation_idle_ns(const struct hq_expectation *expectation);
 const char *hq_expectation_inject_name(const struct hq_expectation *expectation, char name[64]);
 
 /*
+ * True if it can hold only where something went wrong: it is about an injection, or asks for NULLs.
+ */
+bool hq_expectation_needs_faults(const struct hq_expectation *expectation);
+
+/*
  * Judges the runs of a case: of each metric the median over `runs` is taken, and over `clean_runs`
  * for `clean`. A broken expectation is a finding of checker "expect" with both values; a metric
  * that was not observed is a gap. Counts of faults (inject.*) are judged on the smallest of the

@@ -294,6 +294,20 @@ uint64_t hq_expectation_idle_ns(const struct hq_expectation *expectation)
 	return left > right ? left : right;
 }
 
+static bool asks_for_nulls(const struct hq_expectation *expectation)
+{
+	return (!strcmp(expectation->metric, "heap.nulls") ||
+		!strcmp(expectation->metric, "heap.last_null")) &&
+	       (expectation->op[0] == '>' || expectation->op[0] == '!');
+}
+
+bool hq_expectation_needs_faults(const struct hq_expectation *expectation)
+{
+	char name[64];
+
+	return hq_expectation_inject_name(expectation, name)[0] || asks_for_nulls(expectation);
+}
+
 const char *hq_expectation_inject_name(const struct hq_expectation *expectation, char name[64])
 {
 	const char *const metrics[] = { expectation->metric, expectation->other };

@@ -119,6 +119,10 @@ static int apply_settings(const struct maker *maker, struct hq_scenario *scenari
 	const struct hq_settings *settings = maker->settings;
 	struct hq_error error;
 
+	if (settings->no_faults) {
+		hq_scenario_drop_faults(scenario);
+		hq_repro_add(&scenario->plan, "--no-faults", NULL);
+	}
 	for (size_t i = 0; settings->inject && settings->inject[i]; i++) {
 		if (hq_scenario_add_injection(scenario, settings->inject[i], &error))
 			return complain(maker, "--inject", error.text);

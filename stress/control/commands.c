@@ -5,7 +5,7 @@
 #include "stress/control/commands.h"
 
 static const char *const plan_options[] = {
-	"allocator", "filter", "tags",      "seed",    "repeat",
+	"allocator", "filter", "tags",      "seed",    "repeat", "no-faults",
 	"inject",    "check",  "mechanism", "timeout", NULL,
 };
 

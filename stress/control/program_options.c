@@ -63,6 +63,12 @@ const struct hq_program_option hq_program_options[] = {
 	  .max = 10000,
 	  .group = SELECTION,
 	  .help = "each case N times, with seeds counting up" },
+	{ .name = "no-faults",
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(no_faults),
+	  .group = FAULTS,
+	  .help = "without the scenario's faults, and without what is expected or known because "
+		  "of them" },
 	{ .name = "inject",
 	  .kind = HQ_PROGRAM_LIST,
 	  .offset = AT(inject),

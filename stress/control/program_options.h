@@ -41,7 +41,7 @@ struct hq_settings {
 	uint64_t timeout_ns;
 	uint32_t mechanism; /* enum hq_mechanism */
 	uint32_t color;     /* enum hq_color */
-	bool require, fail_fast, dry_run, quiet, verbose, pass_status, help;
+	bool require, fail_fast, dry_run, quiet, verbose, pass_status, no_faults, help;
 };
 
 enum hq_program_option_kind {

@@ -57,7 +57,7 @@ void hq_repro_add(struct hq_plan *plan, const char *option, const char *value)
 				   .length = strlen(plan->extra_arguments) };
 	char word[sizeof(plan->extra_arguments)];
 
-	snprintf(word, sizeof(word), "%s=%s", option, value);
+	snprintf(word, sizeof(word), "%s%s%s", option, value ? "=" : "", value ? value : "");
 	add_word(&line, word);
 }
 

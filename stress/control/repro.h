@@ -14,7 +14,10 @@
 const char *hq_repro_print(const struct hq_plan *plan, const char *program, char *text,
 			   size_t size);
 
-/* Notes an option that was given by hand: "--inject" with its value joins the line above. */
+/*
+ * Notes an option that was given by hand: "--inject" with its value joins the line above. `value`
+ * is NULL for an option that takes none.
+ */
 void hq_repro_add(struct hq_plan *plan, const char *option, const char *value);
 
 #endif

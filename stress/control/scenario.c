@@ -288,6 +288,26 @@ int hq_scenario_of_command(char *const *command, struct hq_scenario *scenario)
 	return hq_words_copy(command, &plan->command);
 }
 
+/*
+ * What is known of an allocator is known of the file's faults, if it has any: the clean case has no
+ * excuse then, and a failure that does not depend on faults belongs to a scenario without them.
+ */
+void hq_scenario_drop_faults(struct hq_scenario *scenario)
+{
+	struct hq_plan *plan = &scenario->plan;
+	size_t kept = 0;
+
+	if (plan->rule_count == 0 && plan->injection_count == 0)
+		return;
+	plan->rule_count = plan->injection_count = 0;
+	scenario->known_count = 0;
+	for (size_t i = 0; i < plan->expectation_count; i++) {
+		if (!hq_expectation_needs_faults(&plan->expectations[i]))
+			plan->expectations[kept++] = plan->expectations[i];
+	}
+	plan->expectation_count = kept;
+}
+
 void hq_scenario_clear(struct hq_scenario *scenario)
 {
 	hq_plan_clear(&scenario->plan);

@@ -55,6 +55,12 @@ int hq_scenario_add_expectation(struct hq_scenario *scenario, const char *text,
 				struct hq_error *error);
 
 /*
+ * The same work without what goes wrong: injections, expectations that need them, and what is known
+ * to go wrong because of them leave. A scenario that injects nothing stays as it is.
+ */
+void hq_scenario_drop_faults(struct hq_scenario *scenario);
+
+/*
  * Checks what no single value shows: expectations name only what is injected, there is time for
  * them, the mechanism can do what the rules say. 0 or -EINVAL with a sentence.
  */

@@ -190,6 +190,24 @@ Test(expect, the_name_of_what_is_injected_is_found_on_either_side)
 	cr_assert_str_eq(hq_expectation_inject_name(&e, name), "");
 }
 
+static bool needs_faults(const char *text)
+{
+	const struct hq_expectation e = parsed(text);
+
+	return hq_expectation_needs_faults(&e);
+}
+
+Test(expect, what_only_faults_can_bring_about_needs_them)
+{
+	cr_assert(needs_faults("inject.refuse.fired >= 1"));
+	cr_assert(needs_faults("ops.count >= 2 * inject.refuse.fired"));
+	cr_assert(needs_faults("heap.nulls >= 1"));
+	cr_assert(needs_faults("heap.nulls != 0"));
+	cr_assert_not(needs_faults("heap.nulls == 0"));
+	cr_assert_not(needs_faults("heap.last_null <= 2s"));
+	cr_assert_not(needs_faults("rss.idle(2s) <= 1.3 * clean + 8MiB"));
+}
+
 /* ---- judging ---- */
 
 static struct hq_observations with_peak(uint64_t bytes, uint64_t fired)

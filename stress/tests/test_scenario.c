@@ -210,6 +210,33 @@ Test(scenario, command_without_a_file_is_a_scenario)
 	cr_assert(strstr(scenario.plan.question, "echo 'a b'"));
 }
 
+Test(scenario, dropping_faults_leaves_the_work_and_what_must_hold_anyway)
+{
+	cr_assert_eq(parse(HEAD
+			   "workload: churn\n"
+			   "inject:\n"
+			   "  - refuse: { call: madvise, fail: ENOMEM }\n"
+			   "  - migrate: { rate: 100/s }\n"
+			   "expect: [inject.refuse.fired >= 1, ops.missed == 0, heap.nulls >= 1]\n"
+			   "known: { jemalloc: { because: x } }\n"),
+		     0);
+	hq_scenario_drop_faults(&scenario);
+	cr_assert_eq(scenario.plan.rule_count + scenario.plan.injection_count, 0);
+	cr_assert_eq(scenario.plan.expectation_count, 1);
+	cr_assert_str_eq(scenario.plan.expectations[0].text, "ops.missed == 0");
+	cr_assert_eq(scenario.known_count, 0);
+}
+
+Test(scenario, dropping_faults_where_there_are_none_changes_nothing)
+{
+	cr_assert_eq(parse(HEAD "workload: churn\nexpect: [heap.nulls >= 1]\n"
+				"known: { jemalloc: { because: x } }\n"),
+		     0);
+	hq_scenario_drop_faults(&scenario);
+	cr_assert_eq(scenario.plan.expectation_count, 1);
+	cr_assert_eq(scenario.known_count, 1);
+}
+
 struct wrong {
 	char text[120]; /* behind the question */
 	uint32_t line, column;
