@@ -8,7 +8,7 @@
  *   controller   seed, rules, rule_count, gate, gate_open_ns, and the tails of the rings
  *   decider      everything in a thread's slot: under the trap that thread itself (in its signal
  *                handler), under notification the supervisor
- *   claimer      `claimed`, by fetch-and-add: the only word with several writers
+ *   any process  `claimed` and `unarmed`, by fetch-and-add: the only words with several writers
  */
 #ifndef HQ_INJECTORS_SYSCALL_PLANE_H
 #define HQ_INJECTORS_SYSCALL_PLANE_H
@@ -60,7 +60,7 @@ struct hq_plane {
 	_Atomic uint32_t claimed; /* slots handed out; may exceed HQ_PLANE_THREADS */
 	_Atomic uint32_t armed;   /* target: 1 once the filter is installed */
 	int32_t arm_error;        /* target: -errno if it could not be installed */
-	uint32_t reserved;
+	_Atomic uint32_t unarmed; /* processes in which it could not be installed */
 	struct hq_plane_thread threads[HQ_PLANE_THREADS];
 };
 

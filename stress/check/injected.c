@@ -57,6 +57,22 @@ static void check_injections(const struct hq_observations *observations,
 	}
 }
 
+/* Where no fault could be made although the rules were in force elsewhere. */
+static void check_reach(const struct hq_observations *observations, struct hq_findings *findings)
+{
+	if (observations->threads_unclaimed > 0)
+		hq_evidence_line(
+			hq_gap_add(findings, name,
+				   "threads found no slot: no fault could be made in them"),
+			"%" PRIu32 " of %" PRIu32 " threads", observations->threads_unclaimed,
+			observations->threads_unclaimed + observations->threads_claimed);
+	if (observations->processes_unarmed > 0)
+		hq_evidence_line(hq_gap_add(findings, name,
+					    "the filter was not installed in every process: no "
+					    "fault could be made in the others"),
+				 "processes without it: %" PRIu32, observations->processes_unarmed);
+}
+
 static void check(const struct hq_observations *observations, struct hq_findings *findings)
 {
 	check_injections(observations, findings);
@@ -69,12 +85,7 @@ static void check(const struct hq_observations *observations, struct hq_findings
 		return;
 	}
 	check_rules(observations, findings);
-	if (observations->threads_unclaimed > 0)
-		hq_evidence_line(
-			hq_gap_add(findings, name,
-				   "threads found no slot: no fault could be made in them"),
-			"%" PRIu32 " of %" PRIu32 " threads", observations->threads_unclaimed,
-			observations->threads_unclaimed + observations->threads_claimed);
+	check_reach(observations, findings);
 }
 
 const struct hq_checker hq_check_injected = {

@@ -143,6 +143,7 @@ static void total_slots(const struct hq_plane *plane, uint32_t threads,
 {
 	seen->threads_claimed = threads;
 	seen->threads_unclaimed = hq_load_relaxed(&plane->claimed) - threads;
+	seen->processes_unarmed = hq_load_relaxed(&plane->unarmed);
 	for (uint32_t t = 0; t < threads; t++)
 		seen->faults_dropped += hq_load_relaxed(&plane->threads[t].ring.dropped);
 }

@@ -126,6 +126,7 @@ struct hq_observations {
 	size_t fault_count;
 	uint64_t faults_dropped;
 	uint32_t threads_claimed, threads_unclaimed;
+	uint32_t processes_unarmed; /* programs that the target started, without the filter */
 	struct hq_injection_result injections[HQ_MEASURES_MAX];
 	size_t injection_count;
 };

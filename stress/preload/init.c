@@ -139,12 +139,15 @@ static void report(bool is_first)
 /*
  * What is reported is the state of the run's first process, and of the program that it executes:
  * one that cannot be armed (it runs under valgrind, say) takes back what the one before it said.
+ * Of the others it is counted how many could not be armed.
  */
 static void arm(void)
 {
 	struct hq_plane *plane = hq_preload.plane;
 	const int ret = hq_trap_arm();
 
+	if (ret)
+		hq_fetch_add_relaxed(&plane->unarmed, 1);
 	if (hq_load_relaxed(&plane->threads[0].process) != hq_preload.process)
 		return;
 	plane->arm_error = ret;

@@ -98,6 +98,14 @@ Test(injected, threads_without_a_place_are_a_gap)
 	assert_gap(&observed, "4 of 260 threads");
 }
 
+Test(injected, processes_without_the_filter_are_a_gap)
+{
+	struct hq_observations observed = with_rule(9, 9, 9);
+
+	observed.processes_unarmed = 2;
+	assert_gap(&observed, "processes without it: 2");
+}
+
 static struct hq_observations with_injection(const char *measure, double value)
 {
 	struct hq_observations observed = observed_good();
