@@ -39,7 +39,7 @@ int hq_child_find(const char *program, char path[HQ_CHILD_PATH_SIZE])
 
 static void place(int fd, int wanted, int flags)
 {
-	const int source = fd >= 0 ? fd : open("/dev/null", flags);
+	const int source = fd >= 0 ? fd : open("/dev/null", flags | O_CLOEXEC);
 
 	if (source < 0 || dup2(source, wanted) < 0)
 		_exit(126);

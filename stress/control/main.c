@@ -3,6 +3,7 @@
  * heapquake: finds the command, parses its options, runs it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,12 +93,28 @@ static int dispatch(char *const *arguments, const char *path)
 	return command ? run_command(command, arguments + 2, path) : refuse_command(word);
 }
 
+/*
+ * Whoever started us may have closed standard files. Something must stand in their place, or the
+ * next pipe would be taken for one; it cannot be written to, so that output is still lost aloud.
+ */
+static void fill_standard_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	char path[PATH_MAX];
 	const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
 	(void)argc;
+	fill_standard_files();
 	if (length < 0) {
 		fprintf(stderr, "heapquake: /proc/self/exe: %s\n", strerror(errno));
 		return HQ_EXIT_ERROR;

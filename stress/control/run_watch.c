@@ -149,9 +149,10 @@ static void finish(struct watch *watch)
 {
 	if (watch->finish_ns)
 		return;
+	/* An injector may take its time to stop; the target's own begins afterwards. */
+	hq_run_close_gate(watch->run);
 	watch->finish_ns = hq_run_now_ns();
 	watch->run->progress_ns = watch->finish_ns;
-	hq_run_close_gate(watch->run);
 	/* Pairs with the host's acquire. */
 	hq_store_release(&watch->run->wire->finish, 1);
 }

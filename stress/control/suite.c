@@ -70,7 +70,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-__attribute__((noreturn)) static void be_case(struct suite *suite, size_t index, pid_t parent)
+__attribute__((noreturn)) static void be_case(struct suite *suite, size_t index, pid_t parent,
+					      const sigset_t *signals)
 {
 	struct suite_slot *slot = &suite->slots[index];
 	struct hq_case_context context = {
@@ -85,21 +86,11 @@ __attribute__((noreturn)) static void be_case(struct suite *suite, size_t index,
 	if (getppid() != parent)
 		_exit(1);
 	hq_case_handle_signals();
+	sigprocmask(SIG_SETMASK, signals, NULL);
 	hq_case_run(&suite->plans[index], &context, &slot->result);
 	/* Pairs with the acquire in end_case: the result is whole. */
 	hq_store_release(&slot->finished, 1);
 	_exit(0);
-}
-
-static void start_case(struct suite *suite, size_t index)
-{
-	const pid_t parent = getpid();
-
-	hq_store_relaxed(&suite->slots[index].progress.started_ns, now_ns());
-	suite->pids[index] = fork();
-	if (suite->pids[index] == 0)
-		be_case(suite, index, parent);
-	suite->running++;
 }
 
 /* A result for a case whose process could not tell. */
@@ -115,9 +106,14 @@ static void fill_missing(const struct hq_plan *plan, struct hq_result *result,
 	strncpy(result->reason, reason, sizeof(result->reason) - 1);
 }
 
-static void end_case(struct suite *suite, size_t index)
+/* `fork_error`: why it has no process; 0 if it had one. */
+static void end_case(struct suite *suite, size_t index, int fork_error)
 {
 	struct suite_slot *slot = &suite->slots[index];
+	char reason[120];
+
+	snprintf(reason, sizeof(reason), "cannot start a process for this case: %s",
+		 strerror(fork_error));
 
 	suite->pids[index] = -1;
 	suite->running--;
@@ -125,11 +121,32 @@ static void end_case(struct suite *suite, size_t index)
 	/* Pairs with the release in be_case. */
 	if (!hq_load_acquire(&slot->finished))
 		fill_missing(&suite->plans[index], &slot->result, HQ_VERDICT_ERROR,
-			     suite_signal ? "killed before it could report"
-					  : "the process that ran this case died");
+			     fork_error     ? reason
+			     : suite_signal ? "killed before it could report"
+					    : "the process that ran this case died");
 	hq_progress_done(&suite->progress, &slot->result);
 	if (suite->settings->fail_fast && slot->result.verdict >= HQ_VERDICT_XPASS)
 		suite->winding_up = true;
+}
+
+/* A signal must not come before the case can tell what it means: until then it waits. */
+static void start_case(struct suite *suite, size_t index)
+{
+	const pid_t parent = getpid();
+	sigset_t all, before;
+
+	hq_store_relaxed(&suite->slots[index].progress.started_ns, now_ns());
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	suite->pids[index] = fork();
+	if (suite->pids[index] == 0)
+		be_case(suite, index, parent, &before);
+	const int error = errno;
+
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	suite->running++;
+	if (suite->pids[index] < 0)
+		end_case(suite, index, error);
 }
 
 static void reap(struct suite *suite)
@@ -139,7 +156,7 @@ static void reap(struct suite *suite)
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		for (size_t i = 0; i < suite->next; i++)
 			if (suite->pids[i] == pid)
-				end_case(suite, i);
+				end_case(suite, i, 0);
 }
 
 static void signal_cases(const struct suite *suite, int number)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From plan to process. The preload list is ours first (its pthread_create must be found first),
- * then the allocator, then what the caller's environment already had.
+ * then the allocator, then what the caller's environment already had. Programs of another C library
+ * get nothing preloaded: both are built for glibc.
  */
 #include "stress/control/target.h"
 
@@ -23,15 +24,16 @@ int hq_programs_find(struct hq_programs *programs, struct hq_error *error)
 		return hq_error_set(error, "cannot read /proc/self/exe: %s", strerror(errno)),
 		       -errno;
 	self[length] = '\0';
-	char *slash = strrchr(self, '/');
-
-	if ((size_t)(slash - self) + sizeof("/libheapquake-preload.so") > sizeof(programs->host))
-		return hq_error_set(error, "the path of this program is too long: %s", self);
-	snprintf(programs->heapquake, sizeof(programs->heapquake), "%.255s", self);
-	*slash = '\0';
-	snprintf(programs->host, sizeof(programs->host), "%.200s/heapquake-host", self);
-	snprintf(programs->preload, sizeof(programs->preload), "%.200s/libheapquake-preload.so",
-		 self);
+	strcpy(programs->heapquake, self);
+	*strrchr(self, '/') = '\0';
+	if (snprintf(programs->host, PATH_MAX, "%s/heapquake-host", self) >= PATH_MAX ||
+	    snprintf(programs->preload, PATH_MAX, "%s/libheapquake-preload.so", self) >= PATH_MAX)
+		return hq_error_set(error, "the path of this program is too long");
+	if (strpbrk(self, " :"))
+		return hq_error_set(error,
+				    "%s: the dynamic linker splits such a path at ' ' and ':', so "
+				    "nothing in it can be preloaded; build it elsewhere",
+				    self);
 	if (access(programs->host, X_OK) || access(programs->preload, R_OK)) {
 		hq_error_set(error, "%s and %s must be beside this program; run make",
 			     programs->host, programs->preload);
@@ -88,11 +90,85 @@ static char **copy_list(char *const *list, const char *folder)
 	return copy;
 }
 
+/* Whose dynamic linker loads a program's libraries. */
+enum linker {
+	LINKER_GLIBC, /* scripts and unreadable files count as such */
+	LINKER_OTHER, /* another C library's: glibc's libraries would crash it */
+	LINKER_NONE,  /* a static program */
+};
+
+static enum linker linker_of_elf(const unsigned char *head, size_t length)
+{
+	Elf64_Ehdr elf;
+
+	memcpy(&elf, head, sizeof(elf));
+	for (size_t i = 0; i < elf.e_phnum; i++) {
+		Elf64_Phdr part;
+
+		if (elf.e_phoff + (i + 1) * sizeof(part) > length)
+			break;
+		memcpy(&part, head + elf.e_phoff + i * sizeof(part), sizeof(part));
+		if (part.p_type == PT_INTERP && part.p_offset + part.p_filesz <= length)
+			return memmem(head + part.p_offset, part.p_filesz, "ld-linux", 8)
+				       ? LINKER_GLIBC
+				       : LINKER_OTHER;
+	}
+	return LINKER_NONE;
+}
+
+static enum linker linker_of_file(const char *path)
+{
+	unsigned char head[4096];
+	FILE *file = fopen(path, "re");
+	const size_t length = file ? fread(head, 1, sizeof(head), file) : 0;
+
+	if (file)
+		fclose(file);
+	if (length < sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) ||
+	    head[EI_CLASS] != ELFCLASS64)
+		return length ? LINKER_GLIBC : LINKER_NONE;
+	return linker_of_elf(head, length);
+}
+
+static enum linker linker_of(const char *program)
+{
+	char path[PATH_MAX];
+
+	if (strchr(program, '/'))
+		return linker_of_file(program);
+	for (const char *start = getenv("PATH"); start && *start;) {
+		const size_t length = strcspn(start, ":");
+
+		snprintf(path, sizeof(path), "%.*s/%s", (int)length, start, program);
+		if (length && !access(path, X_OK))
+			return linker_of_file(path);
+		start += length + (start[length] == ':');
+	}
+	return LINKER_GLIBC;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Can the trap serve it? Emulators do not implement seccomp(2); static programs load no library. */
+static bool trap_serves(const char *program)
+{
+	if (!strcmp(base_name(program), "valgrind") || !strncmp(base_name(program), "qemu-", 5))
+		return false;
+	return linker_of(program) == LINKER_GLIBC;
+}
+
 static char *preload_value(const struct hq_plan *plan, const struct hq_programs *programs)
 {
 	const char *present = getenv("LD_PRELOAD");
 	char *value;
 
+	if (!plan->is_host && linker_of(plan->command[0]) == LINKER_OTHER)
+		return asprintf(&value, "LD_PRELOAD=%s", present ? present : "") < 0 ? NULL : value;
 	if (asprintf(&value, "LD_PRELOAD=%s%s%s%s%s", programs->preload,
 		     plan->library[0] ? ":" : "", plan->library, present && *present ? ":" : "",
 		     present ? present : "") < 0)
@@ -131,61 +207,6 @@ static int build_env(struct hq_launch *launch, const struct hq_plan *plan,
 	free(wire);
 	free(changes);
 	return result;
-}
-
-/* True unless the file is an ELF program without glibc's dynamic linker; scripts count as dynamic.
- */
-static bool is_dynamic_glibc(const char *path)
-{
-	unsigned char head[4096];
-	FILE *file = fopen(path, "re");
-	const size_t length = file ? fread(head, 1, sizeof(head), file) : 0;
-
-	if (file)
-		fclose(file);
-	if (length < sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) ||
-	    head[EI_CLASS] != ELFCLASS64)
-		return length != 0;
-	Elf64_Ehdr elf;
-
-	memcpy(&elf, head, sizeof(elf));
-	for (size_t i = 0; i < elf.e_phnum; i++) {
-		Elf64_Phdr part;
-
-		if (elf.e_phoff + (i + 1) * sizeof(part) > length)
-			break;
-		memcpy(&part, head + elf.e_phoff + i * sizeof(part), sizeof(part));
-		if (part.p_type == PT_INTERP && part.p_offset + part.p_filesz <= length)
-			return memmem(head + part.p_offset, part.p_filesz, "ld-linux", 8) != NULL;
-	}
-	return false;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Can the trap serve it? Emulators do not implement seccomp(2); static programs load no library. */
-static bool trap_serves(const char *program)
-{
-	char path[PATH_MAX];
-
-	if (!strcmp(base_name(program), "valgrind") || !strncmp(base_name(program), "qemu-", 5))
-		return false;
-	if (strchr(program, '/'))
-		return is_dynamic_glibc(program);
-	for (const char *start = getenv("PATH"); start && *start;) {
-		const size_t length = strcspn(start, ":");
-
-		snprintf(path, sizeof(path), "%.*s/%s", (int)length, start, program);
-		if (length && !access(path, X_OK))
-			return is_dynamic_glibc(path);
-		start += length + (start[length] == ':');
-	}
-	return true;
 }
 
 int hq_launch_build(struct hq_launch *launch, const struct hq_plan *plan,

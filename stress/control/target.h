@@ -6,18 +6,19 @@
 #ifndef HQ_STRESS_CONTROL_TARGET_H
 #define HQ_STRESS_CONTROL_TARGET_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "stress/control/plan.h"
 
 /* Where our own programs are: beside the running binary. */
 struct hq_programs {
-	char heapquake[256];
-	char host[256];
-	char preload[256];
+	char heapquake[PATH_MAX];
+	char host[PATH_MAX];
+	char preload[PATH_MAX];
 };
 
-/* 0, or -ENOENT with a sentence when one of them is missing. */
+/* 0, or -errno with a sentence when one of them is missing or cannot be used where it is. */
 int hq_programs_find(struct hq_programs *programs, struct hq_error *error);
 
 struct hq_launch {

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Where faults do not reach, and where results might get lost: neither may look like a PASS.
+
+test_child_without_filter_is_inconclusive() {
+	expect 4 "$HQ" run --results=none --allocator=glibc \
+		--inject 'mmap:error=ENOMEM:probability=50%' -- "$BUILD/targets/filterless" /bin/true
+	says err 'the filter was not installed in every process'
+}
+
+test_no_process_for_a_case_is_an_error() {
+	scenario fine <<-'Y'
+		question: Is there room for it?
+		workload: none
+	Y
+	expect 3 env LD_PRELOAD="$BUILD/targets/lib_no_fork" "$HQ" run --results=none \
+		--allocator=glibc fine.yaml
+	says out 'cannot start a process for this case: Resource temporarily unavailable'
+}
+
+test_build_in_a_path_with_spaces_says_so() {
+	mkdir 'a b'
+	cp "$HQ" "$BUILD/heapquake-host" "$BUILD/libheapquake-preload.so" 'a b'
+	scenario fine <<-'Y'
+		question: Is our library loaded?
+		workload: none
+	Y
+	expect 3 'a b/heapquake' run --results=none --allocator=glibc fine.yaml
+	says out "splits such a path"
+}
+
+test_build_in_a_long_path_works() {
+	local deep
+	deep=$(printf 'd%.0s' $(seq 1 230))
+	mkdir "$deep"
+	cp "$HQ" "$BUILD/heapquake-host" "$BUILD/libheapquake-preload.so" "$BUILD/libbedrock.so" "$deep"
+	scenario fine <<-'Y'
+		question: Is it found?
+		workload:
+		  churn: { threads: 1, ops: 1k }
+	Y
+	expect 0 "$deep/heapquake" run --results=none --allocator=glibc fine.yaml
+}
+
+test_closed_standard_files_change_no_verdict() {
+	scenario fine <<-'Y'
+		question: Are standard files taken for granted?
+		target: { command: [sh, -c, 'echo said'] }
+	Y
+	"$HQ" run --allocator=bedrock fine.yaml <&- >&- 2>err
+	grep -q '"verdict": *"PASS"' results/latest/fine/bedrock/42/verdict.json || fail "no PASS"
+	[ "$(cat results/latest/fine/bedrock/42/stdout)" = said ] || fail "its output is lost"
+}
+
+test_results_of_equal_names_are_all_kept() {
+	mkdir x y
+	cp "$BUILD/libbedrock.so" x
+	cp "$BUILD/libbedrock.so" y
+	scenario fine <<-'Y'
+		question: Is the first one still there?
+		workload: none
+	Y
+	expect 0 "$HQ" run --jobs=2 --allocator="$PWD/x/libbedrock.so,$PWD/y/libbedrock.so" fine.yaml
+	[ "$(find results/ -name verdict.json | wc -l)" = 2 ] || fail "results were overwritten"
+}
