@@ -92,11 +92,24 @@ static int make_folder(const struct hq_plan *plan, const struct hq_case_context 
 {
 	if (!context->suite_folder)
 		return hq_folder_temporary(folder, size);
-	const int error = hq_folder_case(context->suite_folder, plan, folder, size);
+	const int error =
+		hq_folder_case(context->suite_folder, plan, result->folder, sizeof(result->folder));
 
-	if (!error)
-		snprintf(result->folder, sizeof(result->folder), "%s", folder);
-	return error;
+	if (error) {
+		result->folder[0] = '\0';
+		return error;
+	}
+	/* A program may go elsewhere before it opens what it was told as {run}. */
+	char *whole = realpath(result->folder, NULL);
+
+	if (!whole)
+		return -errno;
+	const bool fits = strlen(whole) < size;
+
+	if (fits)
+		strcpy(folder, whole);
+	free(whole);
+	return fits ? 0 : -ENAMETOOLONG;
 }
 
 /* One run into the next slot of its kind. */
