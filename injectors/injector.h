@@ -6,14 +6,23 @@
  * Hooks run in this order, any may be NULL:
  *
  *   sweep     at the start of every heapquake: remove what a dead run of ours left on the machine
+ *
  *   probe     can it work here? by doing, with the reason if not
+ *
  *   prepare   in the controller, before the target exists
+ *
  *   enter     in the target's process between fork and exec: async-signal-safe calls only
- *   start     in the controller, when the target is ready, just before the gate opens (target: its
- * pid) tick      in the controller, some ten times a second while the target works stop      in the
- * controller, when the gate has closed (before the target is reaped) restore   in the controller,
- * on every way out, also after a failed prepare; puts back what changed measure   after stop: what
- * was really achieved
+ *
+ *   start     in the controller, when the target is ready, just before the gate opens
+ *
+ *   tick      in the controller, some ten times a second while the target works
+ *
+ *   stop      in the controller, when the gate has closed
+ *
+ *   measure   after stop: what was really achieved
+ *
+ *   restore   in the controller, on every way out, also after a failed prepare: puts back what
+ *             changed
  */
 #ifndef HQ_INJECTORS_INJECTOR_H
 #define HQ_INJECTORS_INJECTOR_H

@@ -3,11 +3,13 @@
  * A memory limit that closes in. Two ways:
  *
  *   cgroup  a control group of its own: memory that is resident is limited, the kernel reclaims,
- * and in the end it kills. Proof: charges that met the limit and kills, counted by the group. data
- * RLIMIT_DATA: memory that is promised (private and writable) is limited, and the call that asks
- * for more fails with ENOMEM. Needs no right at all. The kernel counts no failures here, so the
- * proof is weaker: that the promised memory came within a tenth of the limit. A single request
- * larger than all the rest leaves no trace in it.
+ *           and in the end it kills. Proof: charges that met the limit and kills, counted by the
+ *           group.
+ *
+ *   data    RLIMIT_DATA: memory that is promised (private and writable) is limited, and the call
+ *           that asks for more fails with ENOMEM. Needs no right at all. The kernel counts no
+ *           failures here, so the proof is weaker: that the promised memory came within a tenth of
+ *           the limit. A single request larger than all the rest leaves no trace in it.
  *
  * Only the soft limit is lowered: a lowered hard one could never be raised again.
  */
