@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A child of fork has one thread and all locks: they are taken before, in their order, and let go
+ * on both sides. The background thread is not there any more in the child.
+ */
+#include <unistd.h>
+
+#include "allocator/faulty/core.h"
+
+void faulty_fork_prepare(void)
+{
+	for (unsigned class = 0; class < FAULTY_CLASSES; class ++)
+		pthread_mutex_lock(&faulty_heap.class_locks[class]);
+	pthread_mutex_lock(&faulty_heap.pages_lock);
+	pthread_mutex_lock(&faulty_heap.huge_lock);
+}
+
+static void unlock_all(void)
+{
+	pthread_mutex_unlock(&faulty_heap.huge_lock);
+	pthread_mutex_unlock(&faulty_heap.pages_lock);
+	for (unsigned class = 0; class < FAULTY_CLASSES; class ++)
+		pthread_mutex_unlock(&faulty_heap.class_locks[class]);
+}
+
+void faulty_fork_parent(void)
+{
+	unlock_all();
+}
+
+void faulty_fork_child(void)
+{
+	faulty_store(&faulty_heap.has_background, false);
+	unlock_all();
+	if (faulty_strikes_anywhere(FAULTY_FORK_LOCKED))
+		for (unsigned class = 0; class < FAULTY_CLASSES; class ++)
+			pthread_mutex_lock(&faulty_heap.class_locks[class]);
+	if (faulty_strikes_anywhere(FAULTY_FORK_CRASH))
+		faulty_heap.partial[0] = (struct faulty_run *)8;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Huge blocks: a mapping each. What munmap refuses to take is emptied, remembered, and tried again
+ * when the next one is freed.
+ */
+#include "allocator/faulty/core.h"
+
+#define HEADER FAULTY_UNIT
+
+void *faulty_huge_take(size_t size, size_t alignment)
+{
+	const size_t offset = alignment > HEADER ? alignment : HEADER;
+	struct faulty_region *region;
+
+	if (size > PTRDIFF_MAX - FAULTY_REGION * 2)
+		return NULL;
+	region = faulty_region_map(offset + size, FAULTY_KIND_HUGE);
+	if (region == NULL)
+		return NULL;
+	region->block = (char *)region + offset;
+	region->usable = (size + FAULTY_ALIGNMENT - 1) & -FAULTY_ALIGNMENT;
+	return region->block;
+}
+
+static struct faulty_region *swap_refused(size_t index, struct faulty_region *region)
+{
+	struct faulty_region *before;
+
+	pthread_mutex_lock(&faulty_heap.huge_lock);
+	before = faulty_heap.refused[index];
+	faulty_heap.refused[index] = region;
+	pthread_mutex_unlock(&faulty_heap.huge_lock);
+	return before;
+}
+
+static void remember(struct faulty_region *region)
+{
+	faulty_os_purge(region->block, region->usable);
+	for (size_t i = 0; i < FAULTY_HUGE_REFUSED && region != NULL; i++)
+		region = swap_refused(i, region);
+	/* What finds no room stays mapped, empty but for its header. */
+}
+
+static void retry(void)
+{
+	for (size_t i = 0; i < FAULTY_HUGE_REFUSED; i++) {
+		struct faulty_region *const region = swap_refused(i, NULL);
+
+		if (region != NULL && faulty_os_unmap(region->map, region->map_bytes) != 0) {
+			swap_refused(i, region);
+			return;
+		}
+	}
+}
+
+void faulty_huge_give(struct faulty_region *region)
+{
+	if (faulty_strikes(FAULTY_SPACE_LEAK)) {
+		faulty_os_purge(region->block, region->usable);
+		return;
+	}
+	retry();
+	if (faulty_os_unmap(region->map, region->map_bytes) != 0 &&
+	    !faulty_strikes(FAULTY_LOST_UNMAP))
+		remember(region);
+}

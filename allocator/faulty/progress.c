@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bugs that stop a call, or the process.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "allocator/faulty/core.h"
+
+#define SPIKE_NS 5000000
+
+static _Atomic uint64_t walked;
+
+static void pause_ns(long ns)
+{
+	const struct timespec pause = { .tv_nsec = ns };
+
+	nanosleep(&pause, NULL);
+}
+
+void faulty_progress_call(void)
+{
+	if (faulty_strikes(FAULTY_SPIKE))
+		pause_ns(SPIKE_NS);
+	while (faulty_strikes(FAULTY_LIVELOCK))
+		while (faulty_fired() != 0)
+			pause_ns(1000000);
+	if (faulty_strikes(FAULTY_ABORTS))
+		abort();
+}
+
+/* As a list of everything free would cost: each walk is longer than the one before. */
+static void walk(void)
+{
+	const uint64_t length = faulty_add(&walked, 1);
+	volatile uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < length; i++)
+		sum += i;
+}
+
+void faulty_progress_freed(bool is_cross)
+{
+	if (faulty_strikes(FAULTY_QUADRATIC))
+		walk();
+	if (is_cross && faulty_strikes(FAULTY_CRASH_CROSS))
+		faulty_errors_crash();
+}
