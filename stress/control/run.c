@@ -46,6 +46,22 @@ static int check_provider(const struct hq_run_state *run, struct hq_error *error
 	return -EOPNOTSUPP;
 }
 
+/*
+ * A program that loads none of our libraries runs all the same, and what it did says nothing about
+ * the allocator that was asked for. Only at the end is it known that none of its children did.
+ */
+static int check_loaded(const struct hq_run_state *run, struct hq_error *error)
+{
+	const struct hq_plan *plan = run->spec->plan;
+
+	if (run->launch.preloads || !plan->library[0] || run->wire->status.provider[0])
+		return 0;
+	hq_error_set(error,
+		     "%s is not in effect: %s loads no library of ours (static, or not glibc's)",
+		     plan->allocator, plan->command[0]);
+	return -EOPNOTSUPP;
+}
+
 /* The number alone, where the rest only repeats the allocator's name or names a commit. */
 static void take_facts(const struct hq_run_state *run, struct hq_run_facts *facts)
 {
@@ -146,6 +162,8 @@ int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts, struct hq
 		result = hq_run_open(&run, error);
 	if (!result)
 		hq_run_watch(&run);
+	if (result >= 0)
+		result = check_loaded(&run, error);
 	if (run.wire) {
 		take_facts(&run, facts);
 		seen->armed = rules_are_in_force(&run);

@@ -92,9 +92,9 @@ static char **copy_list(char *const *list, const char *folder)
 
 /* Whose dynamic linker loads a program's libraries. */
 enum linker {
-	LINKER_GLIBC, /* scripts and unreadable files count as such */
+	LINKER_GLIBC, /* scripts count as such */
 	LINKER_OTHER, /* another C library's: glibc's libraries would crash it */
-	LINKER_NONE,  /* a static program */
+	LINKER_NONE,  /* a static program, or one that cannot be read */
 };
 
 static enum linker linker_of_elf(const unsigned char *head, size_t length)
