@@ -84,7 +84,9 @@ static int check_mechanism(const struct hq_plan *plan, struct hq_error *error)
 		return 0;
 	if (hq_filter_build(&spec, program, sizeof(program) / sizeof(program[0]), &length))
 		return hq_error_set(error, "mechanism static can only 'fail' and 'lie', without "
-					   "'when', 'probability', 'times' and 'window'");
+					   "'when', 'probability', 'times' and 'window', and "
+					   "only calls that may fail whatever their arguments "
+					   "(madvise, mmap)");
 	return 0;
 }
 

@@ -49,7 +49,7 @@ Every wrong scenario is refused with its place and a reason, before anything run
   heapquake: nothing-to-do.yaml:1:1: nothing to do: give a 'workload', or a 'command' in 'target'
   heapquake: only-comment.yaml:2:1: the file is empty
   heapquake: same-name.yaml:5:5: two injections are called 'refuse'; give one another name
-  heapquake: static-mechanism.yaml:6:1: mechanism static can only 'fail' and 'lie', without 'when', 'probability', 'times' and 'window'
+  heapquake: static-mechanism.yaml:6:1: mechanism static can only 'fail' and 'lie', without 'when', 'probability', 'times' and 'window', and only calls that may fail whatever their arguments (madvise, mmap)
   heapquake: tab.yaml:3:1: a tab cannot indent or separate in YAML; use spaces
   heapquake: tag.yaml:2:11: tags (!name) are not supported
   heapquake: too-little-time.yaml:6:1: 20s of idle time are asked for, but a run ends after 10s (timeout)
