@@ -46,11 +46,13 @@ static bool is_listed(const char *checkers, const char *name)
 
 /*
  * Do all entries of the kind that makes `verdict` come from checkers that are known to speak up?
- * One from elsewhere is news.
+ * One from elsewhere is news, and what found no room may have been one.
  */
 static bool is_all_known(const struct hq_findings *findings, enum hq_verdict verdict,
 			 const char *checkers)
 {
+	if (checkers[0] && findings->left_out > 0)
+		return false;
 	for (size_t i = 0; checkers[0] && i < findings->count; i++) {
 		const struct hq_finding *finding = &findings->list[i];
 

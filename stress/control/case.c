@@ -135,6 +135,17 @@ static int run_one(struct hq_run_spec *spec, bool faulted, struct case_runs *run
 	return 0;
 }
 
+static bool all_finished(const struct case_runs *runs)
+{
+	for (size_t i = 0; i < runs->faulted_count; i++)
+		if (runs->faulted[i]->outcome != HQ_OUTCOME_EXITED)
+			return false;
+	for (size_t i = 0; i < runs->clean_count; i++)
+		if (runs->clean[i]->outcome != HQ_OUTCOME_EXITED)
+			return false;
+	return true;
+}
+
 /* Alternates clean and faulted runs; a run that did not finish ends the series. */
 static int run_all(struct hq_run_spec *spec, struct case_runs *runs, struct hq_run_facts *facts,
 		   struct hq_error *error)
@@ -151,26 +162,10 @@ static int run_all(struct hq_run_spec *spec, struct case_runs *runs, struct hq_r
 			result = run_one(spec, false, runs, facts, error);
 		if (!result && !hq_case_interrupted())
 			result = run_one(spec, true, runs, facts, error);
-		if (runs->faulted_count &&
-		    runs->faulted[runs->faulted_count - 1]->outcome != HQ_OUTCOME_EXITED)
+		if (!all_finished(runs))
 			break;
 	}
 	return result;
-}
-
-static void check_run(const struct hq_observations *seen, bool clean, struct hq_findings *findings)
-{
-	const size_t before = findings->count;
-
-	for (const struct hq_checker *const *one = hq_checkers; *one; one++)
-		(*one)->check(seen, findings);
-	for (size_t i = before; clean && i < findings->count; i++) {
-		char text[sizeof(findings->list[i].text)];
-
-		snprintf(text, sizeof(text), "in a run without faults: %.320s",
-			 findings->list[i].text);
-		strcpy(findings->list[i].text, text);
-	}
 }
 
 /* Sentences are about the same thing if they agree up to their details, which stand in brackets. */
@@ -182,32 +177,77 @@ static bool same_finding(const struct hq_finding *one, const struct hq_finding *
 	       length == strcspn(other->text, "(") && !strncmp(one->text, other->text, length);
 }
 
-/* The same finding in several runs is one, with the details and the evidence of the first. */
-static void merge_same(struct hq_findings *findings)
+/* What the runs of a case showed, each thing once. */
+struct summary {
+	struct hq_findings *findings;
+	size_t runs[HQ_FINDINGS_MAX]; /* in how many runs */
+};
+
+/* Where one goes; with a full list a finding takes the place of a gap, a gap none at all. */
+static size_t place_of(const struct hq_findings *all, const struct hq_finding *one)
 {
-	size_t runs[HQ_FINDINGS_MAX] = { 0 };
-	size_t kept = 0;
+	if (all->count < HQ_FINDINGS_MAX)
+		return all->count;
+	for (size_t i = 0; !one->gap && i < all->count; i++)
+		if (all->list[i].gap)
+			return i;
+	return HQ_FINDINGS_MAX;
+}
 
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct hq_finding one = findings->list[i];
-		size_t same = 0;
+static void add_new(struct summary *summary, const struct hq_finding *one)
+{
+	struct hq_findings *all = summary->findings;
+	const size_t place = place_of(all, one);
 
-		while (same < kept && !same_finding(&findings->list[same], &one))
-			same++;
-		if (same == kept)
-			findings->list[kept++] = one;
-		else
-			findings->list[same].count += one.count;
-		runs[same]++;
+	all->left_out += all->count == HQ_FINDINGS_MAX;
+	if (place == HQ_FINDINGS_MAX)
+		return;
+	all->count += place == all->count;
+	all->list[place] = *one;
+	summary->runs[place] = 1;
+}
+
+/* The same finding in several runs is one, with the details and the evidence of the first. */
+static void add_or_count(struct summary *summary, const struct hq_finding *one)
+{
+	struct hq_findings *all = summary->findings;
+
+	for (size_t i = 0; i < all->count; i++) {
+		if (!same_finding(&all->list[i], one))
+			continue;
+		all->list[i].count += one->count;
+		summary->runs[i]++;
+		return;
 	}
-	findings->count = kept;
-	for (size_t i = 0; i < kept; i++) {
-		char *text = findings->list[i].text;
+	add_new(summary, one);
+}
+
+static void check_run(const struct hq_observations *seen, bool clean, struct summary *summary)
+{
+	struct hq_findings here = { .count = 0 };
+
+	for (const struct hq_checker *const *one = hq_checkers; *one; one++)
+		(*one)->check(seen, &here);
+	summary->findings->left_out += here.left_out;
+	for (size_t i = 0; i < here.count; i++) {
+		char text[sizeof(here.list[i].text)];
+
+		snprintf(text, sizeof(text), "%s%.320s", clean ? "in a run without faults: " : "",
+			 here.list[i].text);
+		strcpy(here.list[i].text, text);
+		add_or_count(summary, &here.list[i]);
+	}
+}
+
+static void say_how_often(struct summary *summary)
+{
+	for (size_t i = 0; i < summary->findings->count; i++) {
+		char *text = summary->findings->list[i].text;
 		const size_t length = strlen(text);
 
-		if (runs[i] > 1)
-			snprintf(text + length, sizeof(findings->list[i].text) - length,
-				 "; so in %zu runs", runs[i]);
+		if (summary->runs[i] > 1)
+			snprintf(text + length, sizeof(summary->findings->list[i].text) - length,
+				 "; so in %zu runs", summary->runs[i]);
 	}
 }
 
@@ -215,16 +255,17 @@ static void judge(const struct hq_plan *plan, const struct case_runs *runs,
 		  struct hq_result *result)
 {
 	struct hq_findings *findings = &result->findings;
+	struct summary summary = { .findings = findings };
 	const struct hq_observations *const *faulted =
 		(const struct hq_observations *const *)runs->faulted;
 	const struct hq_observations *const *clean =
 		(const struct hq_observations *const *)runs->clean;
 
 	for (size_t i = 0; i < runs->faulted_count; i++)
-		check_run(runs->faulted[i], false, findings);
+		check_run(runs->faulted[i], false, &summary);
 	for (size_t i = 0; i < runs->clean_count; i++)
-		check_run(runs->clean[i], true, findings);
-	merge_same(findings);
+		check_run(runs->clean[i], true, &summary);
+	say_how_often(&summary);
 	for (size_t i = 0; i < plan->expectation_count; i++)
 		hq_expectation_judge(&plan->expectations[i], faulted, runs->faulted_count, clean,
 				     runs->clean_count, findings);
@@ -260,7 +301,7 @@ static void add_measures(struct hq_result *result, const struct hq_observations 
 	for (size_t i = 0; i < injection->measure_count; i++) {
 		char name[sizeof(result->metrics[0].name)];
 
-		snprintf(name, sizeof(name), "inject.%.16s.%.16s", injection->name,
+		snprintf(name, sizeof(name), "inject.%.31s.%.31s", injection->name,
 			 injection->measures[i].name);
 		add_metric(result, seen, name);
 	}
@@ -274,7 +315,9 @@ static void fill_metrics(const struct hq_plan *plan, const struct hq_observation
 					      "time.work",          "ops.count",
 					      "heap.nulls",         "latency.malloc.p99_9",
 					      "latency.free.p99_9", "latency.op.p99_9",
-					      "faults.minor",       "cpu.total" };
+					      "faults.minor",       "cpu.total",
+					      "guard.calls",        "guard.left_blocks",
+					      "guard.left_bytes" };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		add_metric(result, seen, always[i]);

@@ -153,7 +153,8 @@ static const char *temporary_base(void)
 /* The owner's pid is in the name, so that a later start can tell a dead run's folder. */
 int hq_folder_temporary(char *folder, size_t size)
 {
-	if (is_cut(snprintf(folder, size, "%s/heapquake.%d.XXXXXX", temporary_base(), (int)getpid()),
+	if (is_cut(snprintf(folder, size, "%s/heapquake.%d.XXXXXX", temporary_base(),
+			    (int)getpid()),
 		   size))
 		return -ENAMETOOLONG;
 	return mkdtemp(folder) ? 0 : -errno;

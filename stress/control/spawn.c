@@ -37,7 +37,8 @@ static void fail_step(int pipe_fd, const char *step, int error)
 
 static int place_fd(int fd, int wanted)
 {
-	const int source = fd >= 0 ? fd : open("/dev/null", (wanted ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+	const int source =
+		fd >= 0 ? fd : open("/dev/null", (wanted ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 
 	return source < 0 || dup2(source, wanted) < 0 ? -errno : 0;
 }

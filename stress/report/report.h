@@ -17,7 +17,7 @@
 #define HQ_RESULT_METRICS 40
 
 struct hq_result_metric {
-	char name[48];
+	char name[72]; /* the longest: inject.NAME.COUNTER */
 	enum hq_unit unit;
 	double value;
 };
@@ -41,7 +41,7 @@ struct hq_result {
 	size_t metric_count;
 	uint64_t wall_ns;
 	char folder[1024]; /* of the run, "" when nothing was kept */
-	char repro[1200]; /* one line for a shell */
+	char repro[1200];  /* one line for a shell */
 };
 
 struct hq_suite {

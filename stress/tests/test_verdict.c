@@ -130,3 +130,15 @@ Test(verdict, names_are_those_of_the_documentation)
 	cr_assert_str_eq(hq_verdict_name(HQ_VERDICT_XPASS), "XPASS");
 	cr_assert_str_eq(hq_verdict_name((enum hq_verdict)99), "?");
 }
+
+Test(verdict, known_checkers_do_not_cover_what_found_no_room)
+{
+	struct hq_known known = { .present = true,
+				  .verdict = HQ_VERDICT_FAIL,
+				  .sometimes = true,
+				  .checkers = "survived" };
+	struct hq_findings findings = { .left_out = 1 };
+
+	hq_finding_add(&findings, "survived", "crash");
+	cr_assert_eq(hq_verdict_judge(&findings, &known), HQ_VERDICT_FAIL);
+}
