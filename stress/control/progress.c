@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Progress on stderr. Escape sequences go to terminals only; a pipe or a CI log gets whole lines.
+ *
+ * A live line is cut to the terminal's width: one that wraps takes two rows, and erasing it by going
+ * up a row for each line would leave the first behind and eat what stood above.
  */
 #include "stress/control/progress.h"
 
@@ -8,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,30 +64,48 @@ static const char *state_name(uint32_t state)
 	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "?";
 }
 
-static void draw_case(const struct hq_plan *plan, const struct hq_case_progress *one)
+#define NAME_COLUMNS 34
+#define REST_COLUMNS 58 /* of a line, without the scenario's name */
+
+/* Columns of a line that does not wrap; the last is left free, where some terminals wrap already. */
+static int usable_width(void)
+{
+	struct winsize window;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) || window.ws_col < 2)
+		return 79;
+	return window.ws_col - 1;
+}
+
+static void draw_case(const struct hq_plan *plan, const struct hq_case_progress *one, int width)
 {
 	const uint32_t runs = hq_load_relaxed(&one->runs);
-	char run[32] = "";
+	const int room = width - REST_COLUMNS;
+	const int name = room < 8 ? 8 : room > NAME_COLUMNS ? NAME_COLUMNS : room;
+	char run[32] = "", line[256];
 
 	if (runs > 1)
 		snprintf(run, sizeof(run), " run %u/%u", hq_load_relaxed(&one->run), runs);
-	fprintf(stderr,
-		"  %-34.34s %-10.10s %5.1f of ~%.0f s  %-8s %5.0f MiB  %" PRIu64 " faults%s\n",
-		plan->scenario, plan->allocator, elapsed_s(one), hq_progress_expected_s(plan),
-		state_name(hq_load_relaxed(&one->state)),
-		(double)hq_load_relaxed(&one->rss_bytes) / (double)HQ_MIB,
-		hq_load_relaxed(&one->fired), run);
+	snprintf(line, sizeof(line),
+		 "  %-*.*s %-10.10s %5.1f of ~%.0f s  %-8s %5.0f MiB  %" PRIu64 " faults%s",
+		 name, name, plan->scenario, plan->allocator, elapsed_s(one), hq_progress_expected_s(plan),
+		 state_name(hq_load_relaxed(&one->state)),
+		 (double)hq_load_relaxed(&one->rss_bytes) / (double)HQ_MIB,
+		 hq_load_relaxed(&one->fired), run);
+	fprintf(stderr, "%.*s\n", width, line);
 }
 
 void hq_progress_draw(struct hq_progress *progress, const struct hq_plan *const *plans,
 		      const struct hq_case_progress *const *cases, size_t count)
 {
+	const int width = usable_width();
+
 	if (!progress->live)
 		return;
 	erase(progress);
 	fprintf(stderr, "[%zu/%zu]\n", progress->done, progress->total);
 	for (size_t i = 0; i < count; i++)
-		draw_case(plans[i], cases[i]);
+		draw_case(plans[i], cases[i], width);
 	progress->shown_lines = count + 1;
 	fflush(stderr);
 }
