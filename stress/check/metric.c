@@ -18,6 +18,8 @@ enum need { NEED_NOTHING, NEED_SAMPLES, NEED_USAGE, NEED_HOST, NEED_WORKED };
 
 /* A sample that is further away says nothing about the moment that was asked for. */
 #define NEAR_NS (100 * HQ_MS)
+/* The same for a reading by the controller while the target idles. */
+#define LATE_NS (500 * HQ_MS)
 
 typedef int getter(const struct hq_observations *observations, const struct hq_metric_name *name,
 		   double *value, struct hq_error *error);
@@ -153,6 +155,23 @@ static const struct hq_sample *sample_at(const struct hq_observations *observati
 	return best && distance(best->time_ns, time_ns) <= NEAR_NS ? best : NULL;
 }
 
+/*
+ * On a busy machine the sampler may starve, but the controller reads resident memory itself before
+ * it lets the target go. The first such reading after `time_ns`: a little late, which an idle
+ * target hardly shows, and never early.
+ */
+static const struct hq_quiet *quiet_after(const struct hq_observations *observations,
+					  uint64_t time_ns)
+{
+	for (size_t i = 0; i < observations->quiet_count; i++) {
+		const struct hq_quiet *quiet = &observations->quiet[i];
+
+		if (quiet->time_ns >= time_ns)
+			return quiet->time_ns - time_ns <= LATE_NS ? quiet : NULL;
+	}
+	return NULL;
+}
+
 static int get_rss_idle(const struct hq_observations *observations,
 			const struct hq_metric_name *name, double *value, struct hq_error *error)
 {
@@ -161,16 +180,17 @@ static int get_rss_idle(const struct hq_observations *observations,
 
 	if (freed_ns == 0)
 		return no_data(error, "the run never came to the point where everything is freed");
-	const struct hq_sample *sample =
-		sample_at(observations, freed_ns + name->idle_ns, freed_ns);
+	const uint64_t time_ns = freed_ns + name->idle_ns;
+	const struct hq_sample *sample = sample_at(observations, time_ns, freed_ns);
+	const struct hq_quiet *quiet = sample ? NULL : quiet_after(observations, time_ns);
 
-	if (!sample) {
+	if (!sample && !quiet) {
 		hq_error_set(error,
 			     "there is no sample of resident memory %s after everything was freed",
 			     hq_units_print_duration(asked, name->idle_ns));
 		return -ENODATA;
 	}
-	*value = (double)sample->rss_bytes;
+	*value = sample ? (double)sample->rss_bytes : (double)quiet->rss_bytes;
 	return 0;
 }
 
@@ -183,7 +203,7 @@ static const struct hq_quiet *quiet_at(const struct hq_observations *observation
 	for (size_t i = 0; i < observations->quiet_count; i++) {
 		const struct hq_quiet *quiet = &observations->quiet[i];
 
-		if (quiet->time_ns < not_before_ns || quiet->time_ns > time_ns + NEAR_NS)
+		if (quiet->time_ns < not_before_ns || quiet->time_ns > time_ns + LATE_NS)
 			continue;
 		if (!best || distance(quiet->time_ns, time_ns) <= distance(best->time_ns, time_ns))
 			best = quiet;

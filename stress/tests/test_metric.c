@@ -178,6 +178,21 @@ Test(metric, idle_in_a_hole_between_samples_was_not_observed)
 	assert_error(&seen, "rss.idle(1s)", -ENODATA, "no sample");
 }
 
+Test(metric, idle_in_a_hole_between_samples_is_what_the_controller_read_soon_after)
+{
+	struct hq_observations seen = observed_all();
+
+	for (size_t i = 21; i < 40; i++)
+		samples[i].time_ns = 2000 * HQ_MS + i;
+	seen.quiet[0] = (struct hq_quiet){ .time_ns = seen.freed_ns + 900 * HQ_MS, .rss_bytes = 1 };
+	seen.quiet[1] =
+		(struct hq_quiet){ .time_ns = seen.freed_ns + 1300 * HQ_MS, .rss_bytes = 2 };
+	seen.quiet_count = 2;
+	cr_assert_eq(value_of(&seen, "rss.idle(1s)", HQ_UNIT_BYTES), 2);
+	seen.quiet[1].time_ns += HQ_S;
+	assert_error(&seen, "rss.idle(1s)", -ENODATA, "no sample");
+}
+
 Test(metric, kept_leaves_out_what_the_kernel_may_take)
 {
 	const struct hq_observations seen = observed_all();
