@@ -2,8 +2,8 @@
 /*
  * Progress on stderr. Escape sequences go to terminals only; a pipe or a CI log gets whole lines.
  *
- * A live line is cut to the terminal's width: one that wraps takes two rows, and erasing it by going
- * up a row for each line would leave the first behind and eat what stood above.
+ * A live line is cut to the terminal's width: one that wraps takes two rows, and erasing goes up a
+ * row for each line.
  */
 #include "stress/control/progress.h"
 
@@ -67,7 +67,7 @@ static const char *state_name(uint32_t state)
 #define NAME_COLUMNS 34
 #define REST_COLUMNS 58 /* of a line, without the scenario's name */
 
-/* Columns of a line that does not wrap; the last is left free, where some terminals wrap already. */
+/* Columns of a line that does not wrap; some terminals wrap when the last is written. */
 static int usable_width(void)
 {
 	struct winsize window;
@@ -87,9 +87,9 @@ static void draw_case(const struct hq_plan *plan, const struct hq_case_progress 
 	if (runs > 1)
 		snprintf(run, sizeof(run), " run %u/%u", hq_load_relaxed(&one->run), runs);
 	snprintf(line, sizeof(line),
-		 "  %-*.*s %-10.10s %5.1f of ~%.0f s  %-8s %5.0f MiB  %" PRIu64 " faults%s",
-		 name, name, plan->scenario, plan->allocator, elapsed_s(one), hq_progress_expected_s(plan),
-		 state_name(hq_load_relaxed(&one->state)),
+		 "  %-*.*s %-10.10s %5.1f of ~%.0f s  %-8s %5.0f MiB  %" PRIu64 " faults%s", name,
+		 name, plan->scenario, plan->allocator, elapsed_s(one),
+		 hq_progress_expected_s(plan), state_name(hq_load_relaxed(&one->state)),
 		 (double)hq_load_relaxed(&one->rss_bytes) / (double)HQ_MIB,
 		 hq_load_relaxed(&one->fired), run);
 	fprintf(stderr, "%.*s\n", width, line);
