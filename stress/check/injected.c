@@ -15,7 +15,8 @@ static const char name[] = "injected";
 static const char *why_silent(const struct hq_rule_total *rule)
 {
 	if (rule->seen == 0)
-		return "the target made no such call";
+		return "the target made no such call, or made it as another user, where only "
+		       "--mechanism=notify reaches";
 	if (rule->eligible == 0)
 		return "they came while the gate was shut, outside the window, or could not fail";
 	return "`when`, `probability` or `times` chose none of them";
