@@ -39,6 +39,7 @@ struct suite {
 	pid_t *pids; /* 0: not started, -1: ended */
 	size_t next, running, ended;
 	bool winding_up;
+	bool lost_case; /* one ended without a word, perhaps with processes left behind */
 	char folder[HQ_FOLDER_SIZE]; /* "" when nothing is kept */
 	uint64_t ns_per_tick;
 	struct hq_progress progress;
@@ -119,11 +120,13 @@ static void end_case(struct suite *suite, size_t index, int fork_error)
 	suite->running--;
 	suite->ended++;
 	/* Pairs with the release in be_case. */
-	if (!hq_load_acquire(&slot->finished))
+	if (!hq_load_acquire(&slot->finished)) {
+		suite->lost_case = true;
 		fill_missing(&suite->plans[index], &slot->result, HQ_VERDICT_ERROR,
 			     fork_error     ? reason
 			     : suite_signal ? "killed before it could report"
 					    : "the process that ran this case died");
+	}
 	hq_progress_done(&suite->progress, &slot->result);
 	if (suite->settings->fail_fast && slot->result.verdict >= HQ_VERDICT_XPASS)
 		suite->winding_up = true;
@@ -208,6 +211,24 @@ static void sweep(void)
 	hq_folder_sweep();
 }
 
+/* Do we have children that the program before us left, as a shell does that ends with exec? */
+static bool has_children(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/*
+ * The descendants of a killed case come to us, since we are a subreaper too. They are killed unless
+ * that could hit somebody else's process.
+ */
+static void end_orphans(const struct suite *suite, bool had_children)
+{
+	if (suite->lost_case && !had_children)
+		hq_spawn_sweep(0);
+}
+
 /* Copies what ran into the caller's array; cases that never started are left out. */
 static int collect(struct suite *suite, struct hq_suite_run *run)
 {
@@ -250,6 +271,7 @@ int hq_suite_run(const struct hq_plan *plans, size_t count,
 {
 	struct suite suite = { .plans = plans, .count = count, .settings = settings };
 	const uint64_t started_ns = now_ns();
+	const bool had_children = has_children();
 	int result;
 
 	memset(run, 0, sizeof(*run));
@@ -257,9 +279,11 @@ int hq_suite_run(const struct hq_plan *plans, size_t count,
 	result = prepare(&suite, error);
 	if (result)
 		goto out;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	handle_signals(on_signal);
 	hq_progress_start(&suite.progress, count, settings->quiet);
 	run_all(&suite);
+	end_orphans(&suite, had_children);
 	hq_progress_end(&suite.progress);
 	handle_signals(SIG_DFL);
 	result = collect(&suite, run);

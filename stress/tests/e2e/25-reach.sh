@@ -63,3 +63,24 @@ test_results_of_equal_names_are_all_kept() {
 	expect 0 "$HQ" run --jobs=2 --allocator="$PWD/x/libbedrock.so,$PWD/y/libbedrock.so" fine.yaml
 	[ "$(find results/ -name verdict.json | wc -l)" = 2 ] || fail "results were overwritten"
 }
+
+test_second_interrupt_leaves_no_process() {
+	scenario stubborn <<-'Y'
+		question: Does anything stay behind?
+		target: { command: [sh, -c, "trap '' TERM; setsid sleep 97531 & sleep 97532 & touch begun; wait; wait"] }
+		run: { timeout: 60s }
+	Y
+	"$HQ" run -q --results=none stubborn.yaml >out 2>err &
+	local pid=$! left
+	wait_for 20 test -e begun
+	sleep 0.3
+	kill -INT $pid
+	sleep 0.2
+	kill -INT $pid
+	wait $pid
+	sleep 0.2
+	left=$(pgrep -f 'sleep 9753[12]')
+	[ -z "$left" ] && return
+	kill -9 $left
+	fail "left behind: $left"
+}
