@@ -40,13 +40,14 @@ WIRE_SRC      := $(call src,stress/wire)
 WORKLOAD_SRC  := $(call src,stress/workload)
 HOST_SRC      := $(call src,stress/host)
 PRELOAD_SRC   := $(call src,stress/preload)
+GUARD_SRC     := $(call src,stress/guard)
 CONTROL_SRC   := $(call src,stress/observe stress/check stress/report stress/control)
 # The part of injectors/ that also runs inside the target: it never allocates, prints or locks.
 TARGET_SRC    := $(sort $(wildcard injectors/decide.c injectors/contract.c injectors/syscall/filter.c \
 		 injectors/syscall/split.c))
 
 PROGRAMS := $(B)/heapquake $(B)/heapquake-host $(B)/libheapquake-preload.so \
-	    $(B)/libbedrock.so $(B)/libbedrock.a $(if $(FAULTY_SRC),$(B)/libfaulty.so)
+	    $(B)/libheapquake-guard.so $(B)/libbedrock.so $(B)/libbedrock.a $(if $(FAULTY_SRC),$(B)/libfaulty.so)
 
 .PHONY: all
 all: $(PROGRAMS) ## build everything (the default)
@@ -66,6 +67,11 @@ $(B)/heapquake-host: $(call obj,$(HOST_SRC) $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECT
 $(B)/libheapquake-preload.so: $(patsubst %.c,$(B)/pre/%.o,$(PRELOAD_SRC) $(TARGET_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl -lpthread
+
+# Nor is the guard, which is loaded behind it and only where it is asked for.
+$(B)/libheapquake-guard.so: $(patsubst %.c,$(B)/pre/%.o,$(GUARD_SRC))
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl
 
 $(B)/libbedrock.so: $(call obj,$(BEDROCK_SRC))
 	$(call say,LINK,$@)
@@ -88,6 +94,7 @@ $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+$(B)/pre/stress/guard/%.o $(B)/obj/stress/guard/%.o: CFLAGS += $(MALLOC_IS_OPAQUE)
 $(B)/pre/%.o: %.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -99,10 +106,10 @@ $(B)/pre/%.o: %.c
 TEST_SRC := $(sort $(wildcard allocator/tests/test_*.c injectors/tests/test_*.c stress/tests/test_*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(TEST_SRC))
 STRESSES := $(patsubst %.c,$(B)/%,$(sort $(wildcard allocator/tests/stress_*.c stress/tests/stress_*.c)))
-NOT_IN_TESTS := %/main.o %/interpose.o
+NOT_IN_TESTS := %/main.o %/interpose.o %/operators.o
 
 $(B)/libheapquake-test.a: $(filter-out $(NOT_IN_TESTS),$(call obj,$(CONTROL_SRC) $(HOST_SRC) \
-			  $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC)))
+			  $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC) $(GUARD_SRC)))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 

@@ -23,6 +23,7 @@ allowed() {
 	injectors/*) echo '^injectors/' ;;
 	stress/wire/*) echo '^(injectors|stress/wire)/' ;;
 	stress/preload/*) echo '^(injectors|stress/wire|stress/preload)/' ;;
+	stress/guard/*) echo '^(injectors|stress/wire|stress/guard)/' ;;
 	stress/workload/*) echo '^(injectors|stress/wire|stress/workload)/' ;;
 	stress/host/*) echo '^(injectors|stress/wire|stress/workload|stress/host)/' ;;
 	stress/observe/*) echo '^(injectors|stress/wire|stress/observe)/' ;;

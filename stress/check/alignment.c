@@ -31,6 +31,6 @@ static void check(const struct hq_observations *observations, struct hq_findings
 const struct hq_checker hq_check_alignment = {
 	.name = "alignment",
 	.promise = "every block is aligned as its call promised",
-	.needs = "a built-in workload",
+	.needs = "a built-in workload, or --guard",
 	.check = check,
 };

@@ -31,6 +31,6 @@ static void check(const struct hq_observations *observations, struct hq_findings
 const struct hq_checker hq_check_calloc_zero = {
 	.name = "calloc-zero",
 	.promise = "memory from calloc is zero",
-	.needs = "a built-in workload",
+	.needs = "a built-in workload, or --guard",
 	.check = check,
 };

@@ -32,6 +32,6 @@ static void check(const struct hq_observations *observations, struct hq_findings
 const struct hq_checker hq_check_errno = {
 	.name = "errno",
 	.promise = "free keeps errno",
-	.needs = "a built-in workload",
+	.needs = "a built-in workload, or --guard",
 	.check = check,
 };

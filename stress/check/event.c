@@ -31,16 +31,27 @@ static void add_fault_before(const struct hq_observations *observations,
 			 hq_fault_print(observations, seen, text));
 }
 
+/* Who saw it: a worker of the host, or the guard in some thread, called from some place. */
+static void name_source(const struct hq_event *event, char *text, size_t size)
+{
+	if (event->worker != HQ_EVENT_GUARD)
+		snprintf(text, size, "worker %" PRIu32 ", operation %" PRIu64, event->worker,
+			 event->op);
+	else
+		snprintf(text, size, "thread %" PRIu64 "%s%.*s", event->op,
+			 event->site[0] ? ", called from " : "", HQ_EVENT_SITE - 1, event->site);
+}
+
 static void add_event(const struct hq_observations *observations,
 		      const struct hq_event_words *words, const struct hq_event *event,
 		      struct hq_finding *finding)
 {
-	char detail[240], since[HQ_UNITS_TEXT];
+	char detail[240], since[HQ_UNITS_TEXT], source[120];
 
 	words->describe(event, detail, sizeof(detail));
 	hq_since_gate(observations, event->time_ns, since);
-	if (hq_evidence_line(finding, "worker %" PRIu32 ", operation %" PRIu64 "%s%s: %s",
-			     event->worker, event->op, since[0] ? ", " : "", since, detail))
+	name_source(event, source, sizeof(source));
+	if (hq_evidence_line(finding, "%s%s%s: %s", source, since[0] ? ", " : "", since, detail))
 		add_fault_before(observations, event, finding);
 }
 

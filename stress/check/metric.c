@@ -14,7 +14,7 @@
 #include "stress/wire/hist.h"
 
 /* What must have been recorded for a row to have a value. */
-enum need { NEED_NOTHING, NEED_SAMPLES, NEED_USAGE, NEED_HOST, NEED_WORKED };
+enum need { NEED_NOTHING, NEED_SAMPLES, NEED_USAGE, NEED_HOST, NEED_WORKED, NEED_GUARD, NEED_LEFT };
 
 /* A sample that is further away says nothing about the moment that was asked for. */
 #define NEAR_NS (100 * HQ_MS)
@@ -44,6 +44,12 @@ static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get
 	  NEED_USAGE, FIELD(major_faults))                                                         \
 	X("faults.minor", COUNT, "rusage", "page faults served from memory", false, NEED_USAGE,    \
 	  FIELD(minor_faults))                                                                     \
+	X("guard.calls", COUNT, "guard", "calls of the malloc family that the guard saw", false,   \
+	  NEED_GUARD, FIELD(guard_calls))                                                          \
+	X("guard.left_blocks", COUNT, "guard", "blocks still live when the program left", false,   \
+	  NEED_LEFT, FIELD(guard_left_count))                                                      \
+	X("guard.left_bytes", BYTES, "guard", "bytes of the blocks that were still live", false,   \
+	  NEED_LEFT, FIELD(guard_left_bytes))                                                      \
 	X("heap.frees", COUNT, "host", "calls of free", true, NEED_HOST, FIELD(frees))             \
 	X("heap.last_null", NS, "host", "when the last NULL came; 0 without any", true, NEED_HOST, \
 	  FIELD(last_null_ns))                                                                     \
@@ -514,6 +520,10 @@ static int check_need(const struct hq_observations *observations, enum need need
 		return no_data(error, "only a built-in workload has it");
 	if (need == NEED_WORKED && observations->worked_ns == 0)
 		return no_data(error, "the work was not completed");
+	if ((need == NEED_GUARD || need == NEED_LEFT) && !observations->guarded)
+		return no_data(error, "there was no --guard");
+	if (need == NEED_LEFT && !observations->guard_left_known)
+		return no_data(error, "the program did not leave by exit");
 	return 0;
 }
 

@@ -33,6 +33,6 @@ static void check(const struct hq_observations *observations, struct hq_findings
 const struct hq_checker hq_check_overlap = {
 	.name = "overlap",
 	.promise = "live blocks do not overlap",
-	.needs = "a built-in workload",
+	.needs = "a built-in workload, or --guard",
 	.check = check,
 };

@@ -20,6 +20,6 @@ static void check(const struct hq_observations *observations, struct hq_findings
 const struct hq_checker hq_check_realloc = {
 	.name = "realloc",
 	.promise = "realloc keeps the common prefix, and the old block when it fails",
-	.needs = "a built-in workload",
+	.needs = "a built-in workload, or --guard",
 	.check = check,
 };

@@ -6,6 +6,7 @@
  *   samples     none at all, or one in ten and fewer. Late ticks are normal on a busy machine:
  *               medians bear them, the peak is kept by the kernel, too, and a metric about one
  *               moment looks for a sample that is near it
+ *   guard       not loaded into a program, or without memory for what it has to remember
  *   histograms  absent for a workload that made calls
  *
  * Dropped fault records are no gap: what fired is counted apart from the records and stays exact;
@@ -51,6 +52,22 @@ static void check_host(const struct hq_observations *observations, struct hq_fin
 		hq_gap_add(findings, name, "latency was not recorded");
 }
 
+static void check_guard(const struct hq_observations *observations, struct hq_findings *findings)
+{
+	if (!observations->guarded)
+		return;
+	if (observations->guard_refused)
+		hq_evidence_line(hq_gap_add(findings, name,
+					    "the guard stands behind a program's own malloc"),
+				 "%" PRIu32 " programs not watched", observations->guard_refused);
+	else if (!observations->guard_programs)
+		hq_gap_add(findings, name, "the guard was not loaded");
+	if (observations->guard_unwatched)
+		hq_evidence_line(
+			hq_gap_add(findings, name, "the guard had no memory to watch every block"),
+			"%" PRIu64 " blocks not watched", observations->guard_unwatched);
+}
+
 static void check(const struct hq_observations *observations, struct hq_findings *findings)
 {
 	/* Nothing was there to be recorded, and "survived" says so. */
@@ -59,11 +76,12 @@ static void check(const struct hq_observations *observations, struct hq_findings
 		return;
 	check_samples(observations, findings);
 	check_host(observations, findings);
+	check_guard(observations, findings);
 }
 
 const struct hq_checker hq_check_recorded = {
 	.name = name,
 	.promise = "the recorders missed nothing that a verdict needs",
-	.needs = "samples of resident memory; for a built-in workload every event",
+	.needs = "samples of resident memory; for a built-in workload or a guard every event",
 	.check = check,
 };

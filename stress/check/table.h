@@ -15,6 +15,8 @@ extern const struct hq_checker hq_check_errno;
 extern const struct hq_checker hq_check_injected;
 extern const struct hq_checker hq_check_null_errno;
 extern const struct hq_checker hq_check_overlap;
+extern const struct hq_checker hq_check_program_free;
+extern const struct hq_checker hq_check_program_tail;
 extern const struct hq_checker hq_check_progress;
 extern const struct hq_checker hq_check_realloc;
 extern const struct hq_checker hq_check_recorded;

@@ -30,6 +30,6 @@ static void check(const struct hq_observations *observations, struct hq_findings
 const struct hq_checker hq_check_usable_size = {
 	.name = "usable-size",
 	.promise = "usable size is at least the requested size",
-	.needs = "a built-in workload",
+	.needs = "a built-in workload, or --guard",
 	.check = check,
 };

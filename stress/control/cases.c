@@ -14,6 +14,7 @@
 
 #include "injectors/units.h"
 #include "stress/control/allocator.h"
+#include "stress/control/guard.h"
 #include "stress/control/repro.h"
 #include "stress/control/scenario.h"
 #include "stress/control/scenario_files.h"
@@ -139,6 +140,11 @@ static int apply_settings(const struct maker *maker, struct hq_scenario *scenari
 		scenario->plan.timeout_ns = settings->timeout_ns;
 		hq_repro_add(&scenario->plan, "--timeout",
 			     hq_units_print_duration(text, settings->timeout_ns));
+	}
+	if (settings->guard) {
+		if (hq_guard_parse(settings->guard, &scenario->plan, &error))
+			return complain(maker, "--guard", error.text);
+		hq_repro_add(&scenario->plan, "--guard", settings->guard);
 	}
 	if (settings->mechanism != HQ_MECHANISM_AUTO) {
 		scenario->plan.mechanism = (enum hq_mechanism)settings->mechanism;

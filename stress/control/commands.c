@@ -6,7 +6,7 @@
 
 static const char *const plan_options[] = {
 	"allocator", "filter", "tags",      "seed",    "repeat", "no-faults",
-	"inject",    "check",  "mechanism", "timeout", NULL,
+	"inject",    "check",  "mechanism", "timeout", "guard",  NULL,
 };
 
 static const char *const replay_options[] = {

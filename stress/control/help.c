@@ -94,7 +94,8 @@ static void print_option(const struct hq_program_option *option, FILE *stream)
 	else
 		column = fprintf(stream, "      --%s", option->name);
 	if (option->argument)
-		column += fprintf(stream, " %s", option->argument);
+		column += fprintf(stream, "%s%s", option->kind == HQ_PROGRAM_OPTIONAL ? "" : " ",
+				  option->argument);
 	if (column >= INDENT) {
 		fputc('\n', stream);
 		column = 0;

@@ -48,6 +48,8 @@ struct hq_plan {
 	char **env;         /* NULL-terminated NAME=VALUE, added to ours; NULL: none */
 	char **driver; /* NULL-terminated: run beside the program; its end ends the run. NULL: none
 			*/
+	uint32_t guard_every; /* the heap guard watches one block in that many; 0: no guard */
+	bool guard_tails;     /* and puts known bytes behind each */
 	char ready_file[256]; /* wait for this file before the driver starts; "" : do not wait */
 	int stop_signal; /* sent to the program when the driver has ended; SIGTERM by default */
 

@@ -12,6 +12,7 @@
 
 #include "injectors/units.h"
 #include "stress/control/allocator.h"
+#include "stress/control/guard.h"
 #include "stress/control/words.h"
 
 #define OPTION_ROOM 1024
@@ -111,10 +112,12 @@ static void print_target(const struct hq_plan *plan, FILE *stream)
 {
 	const bool is_named = hq_allocator_is_known(plan->allocator) ||
 			      strcmp(plan->allocator, HQ_ALLOCATOR_OWN) == 0;
-	char stop[32];
+	char stop[32], guard[32];
 
 	fputs("target:\n", stream);
 	print_entry(stream, "  ", "allocator", is_named ? plan->allocator : plan->library);
+	if (plan->guard_every)
+		print_entry(stream, "  ", "guard", hq_guard_print(plan, guard, sizeof(guard)));
 	if (plan->env)
 		print_env(plan, stream);
 	if (plan->command)

@@ -18,6 +18,7 @@
 #define OPTIONS_MAX 64
 
 static const char *const mechanisms[] = { "auto", "trap", "notify", "static", NULL };
+static const char *const guards[] = { "full", "canary", "1/N", NULL };
 static const char *const colors[] = { "auto", "always", "never", NULL };
 
 #define SELECTION "Which cases"
@@ -81,6 +82,14 @@ const struct hq_program_option hq_program_options[] = {
 	  .argument = "EXPR",
 	  .group = FAULTS,
 	  .help = "one more expectation: 'rss.peak <= 64MiB'" },
+	{ .name = "guard",
+	  .kind = HQ_PROGRAM_OPTIONAL,
+	  .offset = AT(guard),
+	  .argument = "[=canary|1/N]",
+	  .choices = guards,
+	  .group = FAULTS,
+	  .help = "check every block between program and allocator; canary: also the bytes behind "
+		  "it; 1/N: one block in N" },
 	{ .name = "mechanism",
 	  .kind = HQ_PROGRAM_CHOICE,
 	  .offset = AT(mechanism),
@@ -251,6 +260,7 @@ static int set_value(const struct hq_program_option *option, struct hq_settings 
 		*(bool *)field = true;
 		return 0;
 	case HQ_PROGRAM_WORD:
+	case HQ_PROGRAM_OPTIONAL:
 		*(const char **)field = value;
 		return 0;
 	case HQ_PROGRAM_LIST:
@@ -361,6 +371,8 @@ static int take_long(struct walk *walk, const char *argument)
 	if (option->kind == HQ_PROGRAM_FLAG)
 		return equals ? hq_error_set(walk->error, "--%s takes no value", option->name)
 			      : set_named(walk, option, "");
+	if (option->kind == HQ_PROGRAM_OPTIONAL && !equals)
+		return set_named(walk, option, option->choices[0]);
 	return equals ? set_named(walk, option, equals + 1) : set_from_next(walk, option);
 }
 

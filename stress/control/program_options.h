@@ -32,6 +32,7 @@ struct hq_settings {
 	char **inject;
 	char **check;
 	const char *seed;
+	const char *guard;
 	const char *filter;
 	const char *tags;
 	const char *output;
@@ -47,6 +48,7 @@ struct hq_settings {
 enum hq_program_option_kind {
 	HQ_PROGRAM_FLAG,     /* bool */
 	HQ_PROGRAM_WORD,     /* const char * */
+	HQ_PROGRAM_OPTIONAL, /* const char *, `choices[0]` where no value was joined by = */
 	HQ_PROGRAM_LIST,     /* char **, every time it is given one more */
 	HQ_PROGRAM_COUNT,    /* uint64_t */
 	HQ_PROGRAM_DURATION, /* uint64_t nanoseconds */

@@ -28,6 +28,8 @@ static void fill_config(struct hq_run_state *run)
 
 	config->mechanism = run->spec->mechanism;
 	config->is_host = plan->is_host;
+	config->guard_every = plan->guard_every;
+	config->guard_tails = plan->guard_tails;
 	config->seed = plan->seed;
 	config->ns_per_tick = run->spec->context->ns_per_tick;
 	config->deadline_ns = READY_DEADLINE_NS;

@@ -34,6 +34,7 @@ const struct hq_scenario_key hq_scenario_keys[] = {
 	{ "target", "driver", "program run beside the target; the run ends when it ends" },
 	{ "target", "ready", "{ file: PATH }: the driver waits until PATH exists" },
 	{ "target", "stop", "signal that ends the program after the driver; SIGTERM" },
+	{ "target", "guard", "full, canary or 1/N: the heap guard stands before the allocator" },
 	{ "inject", "injector", "injector's name, where the item has another" },
 	{ "inject", "required", "false: not firing is no reason for INCONCLUSIVE" },
 	{ "inject", "optional", "true: the same" },

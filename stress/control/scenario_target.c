@@ -11,6 +11,7 @@
 
 #include "injectors/units.h"
 #include "stress/control/allocator.h"
+#include "stress/control/guard.h"
 #include "stress/control/words.h"
 
 /* ---- target ---- */
@@ -142,6 +143,15 @@ static int signal_by_name(const char *name)
 	return 0;
 }
 
+static void read_guard(struct hq_reading *reading, const struct hq_yaml *value)
+{
+	const char *text = hq_read_text(reading, value, "guard");
+	struct hq_error error;
+
+	if (text && hq_guard_parse(text, &reading->scenario->plan, &error))
+		hq_complain(reading->complaints, value, "guard: %s", error.text);
+}
+
 static void read_stop(struct hq_reading *reading, const struct hq_yaml *value)
 {
 	const char *name = hq_read_text(reading, value, "stop");
@@ -157,13 +167,10 @@ static void read_stop(struct hq_reading *reading, const struct hq_yaml *value)
 void hq_read_target(struct hq_reading *reading, const struct hq_yaml *value)
 {
 	static const struct hq_section keys[] = {
-		{ "allocator", read_allocator },
-		{ "env", read_env },
-		{ "command", read_command },
-		{ "driver", read_driver },
-		{ "ready", read_ready },
-		{ "stop", read_stop },
-		{ NULL, NULL },
+		{ "allocator", read_allocator }, { "env", read_env },
+		{ "command", read_command },     { "driver", read_driver },
+		{ "ready", read_ready },         { "stop", read_stop },
+		{ "guard", read_guard },         { NULL, NULL },
 	};
 
 	if (hq_read_map(reading, value, "target"))

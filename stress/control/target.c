@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From plan to process. The preload list is ours first (its pthread_create must be found first),
- * then the allocator, then what the caller's environment already had. Programs of another C library
- * get nothing preloaded: both are built for glibc.
+ * then the guard if there is one, then the allocator, then what the caller's environment already
+ * had. Programs of another C library get nothing preloaded: both are built for glibc.
  */
 #include "stress/control/target.h"
 
@@ -28,6 +28,8 @@ int hq_programs_find(struct hq_programs *programs, struct hq_error *error)
 	*strrchr(self, '/') = '\0';
 	if (snprintf(programs->host, PATH_MAX, "%s/heapquake-host", self) >= PATH_MAX ||
 	    snprintf(programs->preload, PATH_MAX, "%s/libheapquake-preload.so", self) >= PATH_MAX)
+		return hq_error_set(error, "the path of this program is too long");
+	if (snprintf(programs->guard, PATH_MAX, "%s/libheapquake-guard.so", self) >= PATH_MAX)
 		return hq_error_set(error, "the path of this program is too long");
 	if (strpbrk(self, " :"))
 		return hq_error_set(error,
@@ -169,7 +171,8 @@ static char *preload_value(const struct hq_plan *plan, const struct hq_programs 
 
 	if (!plan->is_host && linker_of(plan->command[0]) == LINKER_OTHER)
 		return asprintf(&value, "LD_PRELOAD=%s", present ? present : "") < 0 ? NULL : value;
-	if (asprintf(&value, "LD_PRELOAD=%s%s%s%s%s", programs->preload,
+	if (asprintf(&value, "LD_PRELOAD=%s%s%s%s%s%s%s", programs->preload,
+		     plan->guard_every ? ":" : "", plan->guard_every ? programs->guard : "",
 		     plan->library[0] ? ":" : "", plan->library, present && *present ? ":" : "",
 		     present ? present : "") < 0)
 		return NULL;
@@ -259,6 +262,9 @@ int hq_mechanism_resolve(const struct hq_plan *plan, enum hq_mechanism *mechanis
 {
 	const bool trap_fits = plan->is_host || trap_serves(plan->command[0]);
 
+	if (plan->guard_every && !trap_fits)
+		return hq_error_set(error, "the guard cannot watch %s: it loads no library of ours",
+				    plan->command[0]);
 	*mechanism = plan->mechanism;
 	if (!plan->rule_count)
 		*mechanism = HQ_MECHANISM_NONE;

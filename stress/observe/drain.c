@@ -61,7 +61,8 @@ static void drain_thread(struct hq_plane_thread *thread, struct hq_observations 
 
 static void keep_event(struct hq_observations *seen, const struct hq_event *event)
 {
-	if (event->kind >= HQ_EVENT_KIND_COUNT || event->worker >= HQ_WIRE_WORKERS ||
+	if (event->kind >= HQ_EVENT_KIND_COUNT ||
+	    (event->worker >= HQ_WIRE_WORKERS && event->worker != HQ_EVENT_GUARD) ||
 	    !make_room((void **)&seen->events, seen->event_count, sizeof(seen->events[0]),
 		       EVENTS_MAX)) {
 		seen->events_dropped++;
@@ -184,6 +185,33 @@ static uint64_t last_null_ns(const struct hq_wire *wire)
 	return last_ns;
 }
 
+/* A thread that was killed while it wrote has left an entry that is not whole. */
+static void drain_guard(const struct hq_guard_log *log, struct hq_observations *seen)
+{
+	const uint32_t claimed = hq_load_relaxed(&log->claimed);
+
+	for (uint32_t i = 0; i < claimed && i < HQ_GUARD_EVENTS; i++) {
+		/* Pairs with the guard's release. */
+		const bool whole = hq_load_acquire(&log->entries[i].whole);
+		struct hq_event event = log->entries[i].event;
+
+		event.site[HQ_EVENT_SITE - 1] = '\0';
+		if (whole && event.worker == HQ_EVENT_GUARD)
+			keep_event(seen, &event);
+		else
+			seen->events_dropped++;
+	}
+	seen->events_dropped += hq_load_relaxed(&log->overrun);
+	seen->guard_programs = hq_load_relaxed(&log->attached);
+	seen->guard_refused = hq_load_relaxed(&log->refused);
+	seen->guard_calls = hq_load_relaxed(&log->calls);
+	seen->guard_unwatched = hq_load_relaxed(&log->unwatched);
+	/* Pairs with the guard's release. */
+	seen->guard_left_known = hq_load_acquire(&log->left_known);
+	seen->guard_left_count = hq_load_relaxed(&log->left_count);
+	seen->guard_left_bytes = hq_load_relaxed(&log->left_bytes);
+}
+
 void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observations *seen)
 {
 	const uint32_t threads = threads_claimed(wire);
@@ -193,6 +221,9 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	total_slots(&wire->plane, threads, seen);
 	seen->is_host = wire->config.is_host;
 	seen->gate_open_ns = hq_load_relaxed(&wire->plane.gate_open_ns);
+	seen->guarded = wire->config.guard_every != 0;
+	if (seen->guarded)
+		drain_guard(&wire->guard, seen);
 	if (!seen->is_host)
 		return;
 	total_workers(wire, seen);

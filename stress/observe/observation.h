@@ -118,6 +118,14 @@ struct hq_observations {
 	size_t event_count;
 	uint64_t events_dropped;
 
+	/* What the guards saw; its events are among those above. */
+	bool guarded;
+	uint32_t guard_programs; /* that were watched */
+	uint32_t guard_refused;  /* that bring a malloc of their own, and were not */
+	uint64_t guard_calls, guard_unwatched;
+	bool guard_left_known;
+	uint64_t guard_left_count, guard_left_bytes; /* live when the first process left */
+
 	/* Faults. */
 	bool armed; /* the mechanism was in place (true as well when there are no rules) */
 	struct hq_rule_total rules[HQ_RULES_MAX];

@@ -32,9 +32,22 @@ static bool visit(const struct hq_map *map, void *context)
 	return false;
 }
 
+/* The one behind the guard, where a guard is loaded and stands before it. */
+static void *find_malloc(void)
+{
+	void *(*behind_guard)(void) = NULL;
+	void *behind = NULL;
+
+	if (hq_preload.wire->config.guard_every)
+		*(void **)&behind_guard = dlsym(RTLD_DEFAULT, "hq_guard_next_malloc");
+	if (behind_guard)
+		behind = behind_guard();
+	return behind ? behind : dlsym(RTLD_DEFAULT, "malloc");
+}
+
 void hq_provider_report(struct hq_wire_status *status)
 {
-	void *provider = dlsym(RTLD_DEFAULT, "malloc");
+	void *provider = find_malloc();
 	struct search search = { .address = (uint64_t)(uintptr_t)provider, .status = status };
 
 	if (!provider)

@@ -55,6 +55,14 @@ static bool is_one_of(const char *path, const char *const *prefixes)
 	return false;
 }
 
+/* The guard's own calls of the kernel are no calls of the allocator. */
+static bool is_guard(const struct hq_map *map)
+{
+	static const char *const names[] = { "libheapquake-guard.", NULL };
+
+	return is_one_of(map->path, names);
+}
+
 /* A loader that was started by hand (`ld.so program`) has no entry in the auxiliary vector. */
 static bool is_loader(const struct search *search, const struct hq_map *map)
 {
@@ -80,7 +88,8 @@ static enum use use_of(const struct search *search, const struct hq_map *map)
 {
 	if (!map->executable || map->path[0] != '/' || map->start < FIXED_ADDRESSES_END)
 		return USE_NONE;
-	if (is_loader(search, map) || holds(map, (uint64_t)(uintptr_t)hq_ranges_find))
+	if (is_guard(map) || is_loader(search, map) ||
+	    holds(map, (uint64_t)(uintptr_t)hq_ranges_find))
 		return USE_NONE;
 	if (search->excludes_program && holds(map, hq_preload.program_entry))
 		return USE_GUARD;

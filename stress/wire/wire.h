@@ -6,8 +6,8 @@
  * lock, every word has one writer, and the last record stays readable after a SIGKILL.
  * The target finds it by path in the environment (HQ_WIRE_ENV), maps it and keeps no descriptor.
  *
- *   wire  contains  config (controller), status (target), plane (see plane.h), workers (host
- * threads)
+ *   wire  contains  config (controller), status (target), plane (see plane.h), guard
+ * (blocks of any program), workers (host threads)
  */
 #ifndef HQ_STRESS_WIRE_WIRE_H
 #define HQ_STRESS_WIRE_WIRE_H
@@ -21,9 +21,13 @@
 
 #define HQ_WIRE_ENV     "HEAPQUAKE_WIRE" /* "/proc/PID/fd/N" */
 #define HQ_WIRE_MAGIC   0x6b61757165706168ull
-#define HQ_WIRE_VERSION 1
+#define HQ_WIRE_VERSION 2
 #define HQ_WIRE_WORKERS 64
 #define HQ_WIRE_EVENTS  256
+#define HQ_GUARD_EVENTS 1024
+
+#define HQ_EVENT_SITE  48
+#define HQ_EVENT_GUARD UINT32_MAX
 
 enum hq_mechanism {
 	HQ_MECHANISM_AUTO, /* the controller resolves it before the wire is made */
@@ -52,17 +56,19 @@ enum hq_latency {
 	HQ_LATENCY_COUNT,
 };
 
-/* A broken promise seen by the host while it worked. */
+/* A broken promise seen by the host while it worked, or by the guard in any program. */
 enum hq_event_kind {
-	HQ_EVENT_CONTENT,    /* a block's stamp was damaged: offset, expected, got */
-	HQ_EVENT_OVERLAP,    /* a new block covers a live one: offset of the first shared byte */
-	HQ_EVENT_ALIGNMENT,  /* address not a multiple of `expected` */
-	HQ_EVENT_NONZERO,    /* calloc gave a non-zero byte: offset, got */
-	HQ_EVENT_ERRNO_FREE, /* free changed errno from `expected` to `got` */
-	HQ_EVENT_ERRNO_NULL, /* NULL came with errno `got` instead of ENOMEM */
-	HQ_EVENT_REALLOC,    /* realloc lost the common prefix, or the old block when it failed */
-	HQ_EVENT_USABLE,     /* malloc_usable_size `got` below the requested `expected` */
-	HQ_EVENT_DATA,       /* the workload's own data are wrong (a row lost, an order broken) */
+	HQ_EVENT_CONTENT,      /* a block's stamp was damaged: offset, expected, got */
+	HQ_EVENT_OVERLAP,      /* a new block covers a live one: offset of the first shared byte */
+	HQ_EVENT_ALIGNMENT,    /* address not a multiple of `expected` */
+	HQ_EVENT_NONZERO,      /* calloc gave a non-zero byte: offset, got */
+	HQ_EVENT_ERRNO_FREE,   /* free changed errno from `expected` to `got` */
+	HQ_EVENT_ERRNO_NULL,   /* NULL came with errno `got` instead of ENOMEM */
+	HQ_EVENT_REALLOC,      /* realloc lost the common prefix, or the old block when it failed */
+	HQ_EVENT_USABLE,       /* malloc_usable_size `got` below the requested `expected` */
+	HQ_EVENT_DATA,         /* the workload's own data are wrong (a row lost, an order broken) */
+	HQ_EVENT_PROGRAM_FREE, /* the program freed what was no live block */
+	HQ_EVENT_PROGRAM_TAIL, /* bytes behind a block changed: offset, expected, got */
 	HQ_EVENT_KIND_COUNT,
 };
 
@@ -75,7 +81,8 @@ struct hq_event {
 	uint64_t expected;
 	uint64_t got;
 	uint32_t kind;   /* enum hq_event_kind */
-	uint32_t worker; /* index */
+	uint32_t worker; /* index; HQ_EVENT_GUARD: seen by the guard, and `op` is the thread's id */
+	char site[HQ_EVENT_SITE]; /* who called, "redis-server+0x4f10"; "" if unknown */
 };
 
 /* One host thread; one writer, that thread. */
@@ -103,6 +110,8 @@ struct hq_wire_config {        /* controller, before the target exists */
 	uint64_t deadline_ns; /* the target gives up waiting after that long */
 	char workload[32];    /* name */
 	char options[1200];   /* as hq_options_print writes them */
+	uint32_t guard_every; /* one block in that many is watched; 0: no guard */
+	uint32_t guard_tails; /* 1: the guard puts a known word behind each block */
 };
 
 struct hq_wire_status {             /* target */
@@ -112,6 +121,30 @@ struct hq_wire_status {             /* target */
 	char provider[256]; /* path of the object that provides malloc */
 	char version[64];   /* what it says of its version, "" if it does not */
 	char failure[256];  /* one sentence */
+};
+
+struct hq_guard_entry {
+	_Atomic uint32_t whole; /* 1: the event is written */
+	uint32_t reserved;
+	struct hq_event event;
+};
+
+/*
+ * What the guards of all processes of a program saw. A thread claims an entry and is its only
+ * writer. The sums are added to by many.
+ */
+struct hq_guard_log {
+	_Atomic uint32_t attached; /* programs that a guard began to watch */
+	_Atomic uint32_t refused;  /* programs that bring a malloc of their own: not watched */
+	_Atomic uint32_t process;  /* id of the first one: whose blocks are counted at its end */
+	_Atomic uint32_t left_known;
+	_Atomic uint64_t calls;      /* of the malloc family; each thread adds some at a time */
+	_Atomic uint64_t unwatched;  /* blocks for which no memory was left to watch them */
+	_Atomic uint64_t left_count; /* blocks still live when the first process left */
+	_Atomic uint64_t left_bytes;
+	_Atomic uint32_t claimed; /* entries */
+	_Atomic uint32_t overrun; /* 1: an event found no entry */
+	struct hq_guard_entry entries[HQ_GUARD_EVENTS];
 };
 
 struct hq_wire {
@@ -125,6 +158,7 @@ struct hq_wire {
 	_Atomic uint32_t finish; /* controller: the host may leave */
 	struct hq_wire_status status;
 	struct hq_plane plane;
+	struct hq_guard_log guard;
 	struct hq_wire_worker workers[HQ_WIRE_WORKERS];
 };
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which memory of a program belongs to live blocks: three bits for every 8 bytes of its addresses,
+ * in leaves that are made when a block first needs them. No lock, no table of blocks: the bits say
+ * where a block begins, what it covers and where it ends, so its size is known when it is freed.
+ *
+ *   start  a block begins in these 8 bytes
+ *   cover  a block covers them
+ *   end    a block ends in them
+ *
+ * Order of use: a block is left before it is freed, and entered after it was allocated, so what is
+ * entered is always a part of what is live, and an overlap is real whatever other threads do. A
+ * block's size is read from bits that are its own alone.
+ *
+ * It does not copy anything between processes: a forked child goes on with its own bits.
+ */
+#ifndef HQ_STRESS_GUARD_BLOCKS_H
+#define HQ_STRESS_GUARD_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "injectors/atomic.h"
+
+#define HQ_BLOCKS_UNIT 8u
+
+/* Of a larger block only so much is covered: the bits of a block of many GiB would be many MiB. */
+#define HQ_BLOCKS_COVERED (64ull << 20)
+
+#if defined(__aarch64__)
+#define HQ_BLOCKS_ADDRESS_BITS 48
+#else
+#define HQ_BLOCKS_ADDRESS_BITS 47
+#endif
+
+#define HQ_BLOCKS_LEAF_BITS   24
+#define HQ_BLOCKS_MIDDLE_BITS 12
+#define HQ_BLOCKS_TOP         (1u << (HQ_BLOCKS_ADDRESS_BITS - HQ_BLOCKS_MIDDLE_BITS - HQ_BLOCKS_LEAF_BITS))
+
+struct hq_blocks_middle;
+struct hq_blocks_leaf;
+
+/* All zero: nothing is live. */
+struct hq_blocks {
+	_Atomic(struct hq_blocks_middle *) top[HQ_BLOCKS_TOP];
+	_Atomic(struct hq_blocks_leaf *) newest; /* the leaves that exist, linked */
+};
+
+enum hq_blocks_answer {
+	HQ_BLOCKS_ENTERED,
+	HQ_BLOCKS_OVERLAP,   /* entered all the same */
+	HQ_BLOCKS_UNWATCHED, /* there was no memory for its bits: nothing is known of it */
+};
+
+/* A block of 0 bytes counts as one of 1. On an overlap, the offset of the first shared byte. */
+enum hq_blocks_answer hq_blocks_enter(struct hq_blocks *blocks, uint64_t address, uint64_t size,
+				      uint64_t *shared_offset);
+
+/* Size of the block that begins there, rounded up to the unit; 0 if none does. */
+uint64_t hq_blocks_size(struct hq_blocks *blocks, uint64_t address);
+
+/* Takes a block out: its size as above, 0 if none begins there. */
+uint64_t hq_blocks_leave(struct hq_blocks *blocks, uint64_t address);
+
+/* Does a live block cover the first or the last byte? Their offset if so. */
+bool hq_blocks_touch(struct hq_blocks *blocks, uint64_t address, uint64_t size, uint64_t *offset);
+
+/* How many blocks are live, and how many bytes they cover. */
+void hq_blocks_count(struct hq_blocks *blocks, uint64_t *count, uint64_t *bytes);
+
+#endif

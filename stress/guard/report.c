@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the guard writes into the wire: events, each into an entry that its thread claimed; calls,
+ * some at a time; and when the program's first process leaves, what it has not freed.
+ */
+#include <time.h>
+
+#include "injectors/syscall/raw.h"
+#include "stress/guard/guard.h"
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	hq_raw3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+void hq_guard_event(struct hq_event event, uint64_t caller)
+{
+	struct hq_guard_log *log = &hq_guard.wire->guard;
+	const uint32_t index = hq_fetch_add_relaxed(&log->claimed, 1);
+
+	if (index >= HQ_GUARD_EVENTS) {
+		/* Far from wrapping, whatever comes: it is only compared with the room. */
+		hq_fetch_add_relaxed(&log->claimed, -1u);
+		hq_store_relaxed(&log->overrun, 1);
+		return;
+	}
+	event.time_ns = clock_ns();
+	event.worker = HQ_EVENT_GUARD;
+	event.op = (uint64_t)hq_raw1(SYS_gettid, 0);
+	hq_guard_site(caller, event.site);
+	log->entries[index].event = event;
+	/* Pairs with the acquire of the controller: the event is written. */
+	hq_store_release(&log->entries[index].whole, 1);
+}
+
+void hq_guard_count_calls(void)
+{
+	hq_fetch_add_relaxed(&hq_guard.wire->guard.calls, hq_guard_self.calls);
+	hq_guard_self.calls = 0;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	hq_guard_ready();
+}
+
+__attribute__((destructor)) static void leave(void)
+{
+	struct hq_guard_log *log;
+	uint64_t count, bytes;
+
+	if (!hq_guard.watches)
+		return;
+	hq_guard_count_calls();
+	log = &hq_guard.wire->guard;
+	if (hq_load_relaxed(&log->process) != (uint32_t)hq_raw1(SYS_getpid, 0))
+		return;
+	hq_blocks_count(&hq_guard.blocks, &count, &bytes);
+	hq_store_relaxed(&log->left_count, count);
+	hq_store_relaxed(&log->left_bytes, bytes);
+	/* Pairs with the acquire of the controller: the sums are written. */
+	hq_store_release(&log->left_known, 1);
+}
