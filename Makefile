@@ -117,6 +117,16 @@ $(B)/libbedrock-test.a: $(filter-out $(NOT_IN_TESTS),$(call obj,$(BEDROCK_SRC)))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
+$(B)/libfaulty-test.a: $(filter-out $(NOT_IN_TESTS),$(call obj,$(FAULTY_SRC)))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
+
+$(B)/allocator/tests/test_faulty: allocator/tests/test_faulty.c $(B)/libfaulty-test.a
+	$(call say,TEST,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MALLOC_IS_OPAQUE) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(B)/libfaulty-test.a -lcriterion -lpthread
+
 $(B)/allocator/tests/%: allocator/tests/%.c $(B)/libbedrock-test.a
 	$(call say,TEST,$@)
 	@mkdir -p $(@D)
@@ -161,6 +171,11 @@ tests: $(TESTS) $(STRESSES) $(TARGETS) ## build the tests without running them
 .PHONY: lint
 lint: ## what the house demands of every file
 	@bash ci/lint.sh
+
+.PHONY: mutation
+mutation: setup-check ## plant every bug of the faulty allocator and count those that the suite sees
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(B)/heapquake selftest --jobs=$(JOBS) $(if $(SEEDS),--seeds=$(SEEDS))
 
 setup-%:
 	@bash ci/setup.sh $*

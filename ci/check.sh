@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 build=${BUILD:-build}
 parts=("$@")
-[ $# != 0 ] || parts=(lint units transcripts e2e scenarios)
+[ $# != 0 ] || parts=(lint units transcripts e2e scenarios selftest)
 passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -56,6 +56,19 @@ scenarios() {
 	rm -f "$json"
 	[ $((good + bad)) != 0 ] || bad=1
 	echo "$((good - skip)) passed, $bad failed, $skip skipped"
+}
+
+# Planted bugs, about one of each kind: a suite that finds nothing must have been able to.
+selftest() {
+	local json good bad
+	json=$(mktemp)
+	"$build/heapquake" selftest --quick --jobs=2 --format=json >"$json"
+	good=$(grep -c '"outcome": "caught' "$json")
+	bad=$(($(grep -c '"outcome": ' "$json") - good))
+	[ "$bad" = 0 ] || grep -B5 -A1 '"outcome": "[^c]' "$json"
+	rm -f "$json"
+	[ "$good" != 0 ] || bad=1
+	echo "$good passed, $bad failed, 0 skipped"
 }
 
 for part in "${parts[@]}"; do

@@ -121,7 +121,8 @@ unsigned faulty_central_take(unsigned class, unsigned count, struct faulty_link 
 	return taken;
 }
 
-static void give_one(struct faulty_link *block)
+/* Returns the block's span when nothing in it is live any more. */
+static struct faulty_run *give_one(struct faulty_link *block)
 {
 	struct faulty_run *const span = faulty_run_of(faulty_region_of(block), block);
 
@@ -130,9 +131,20 @@ static void give_one(struct faulty_link *block)
 	block->next = span->blocks;
 	span->blocks = block;
 	if (--span->live > 0)
-		return;
+		return NULL;
 	unlink_partial(span);
-	faulty_pages_give(span);
+	return span;
+}
+
+/* Without a lock: what follows may purge, and may even allocate. */
+static void give_spans(struct faulty_run *spans)
+{
+	while (spans != NULL) {
+		struct faulty_run *const next = spans->next;
+
+		faulty_pages_give(spans);
+		spans = next;
+	}
 }
 
 /* Takes the locks the other way round. */
@@ -144,9 +156,28 @@ static void lock_upside_down(unsigned class)
 	pthread_mutex_unlock(&faulty_heap.pages_lock);
 }
 
+/* Returns the spans that are empty now, as a list. */
+static struct faulty_run *give_all(struct faulty_link *blocks)
+{
+	struct faulty_run *empty = NULL;
+
+	while (blocks != NULL) {
+		struct faulty_link *const next = blocks->next;
+		struct faulty_run *const span = give_one(blocks);
+
+		if (span != NULL) {
+			span->next = empty;
+			empty = span;
+		}
+		blocks = next;
+	}
+	return empty;
+}
+
 void faulty_central_give(unsigned class, struct faulty_link *blocks)
 {
 	const bool unlocked = is_unlocked();
+	struct faulty_run *empty;
 
 	if (unlocked)
 		sched_yield();
@@ -154,12 +185,8 @@ void faulty_central_give(unsigned class, struct faulty_link *blocks)
 		lock_upside_down(class);
 	else
 		pthread_mutex_lock(&faulty_heap.class_locks[class]);
-	while (blocks != NULL) {
-		struct faulty_link *const next = blocks->next;
-
-		give_one(blocks);
-		blocks = next;
-	}
+	empty = give_all(blocks);
 	if (!unlocked)
 		pthread_mutex_unlock(&faulty_heap.class_locks[class]);
+	give_spans(empty);
 }

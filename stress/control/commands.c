@@ -13,6 +13,10 @@ static const char *const replay_options[] = {
 	"timeout", "format", "output", "results", "quiet", "verbose", "color", NULL,
 };
 
+static const char *const selftest_options[] = {
+	"filter", "quick", "seed", "repeat", "jobs", "format", NULL,
+};
+
 static const char *const list_options[] = { "filter", "tags", NULL };
 static const char *const no_options[] = { NULL };
 
@@ -53,6 +57,13 @@ const struct hq_command hq_commands[] = {
 		.options = plan_options,
 		.takes_program = true,
 		.run = hq_command_plan,
+	},
+	{
+		.name = "selftest",
+		.synopsis = "[options]",
+		.summary = "run planted bugs of an allocator, and count those that are seen",
+		.options = selftest_options,
+		.run = hq_command_selftest,
 	},
 	{
 		.name = "doctor",

@@ -12,6 +12,7 @@ int hq_command_replay(struct hq_invocation *invocation);
 int hq_command_list(struct hq_invocation *invocation);
 int hq_command_explain(struct hq_invocation *invocation);
 int hq_command_plan(struct hq_invocation *invocation);
+int hq_command_selftest(struct hq_invocation *invocation);
 int hq_command_doctor(struct hq_invocation *invocation);
 
 #endif

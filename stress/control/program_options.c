@@ -54,7 +54,14 @@ const struct hq_program_option hq_program_options[] = {
 	  .argument = "N|random",
 	  .group = SELECTION,
 	  .help = "seed of everything that is drawn; default: the scenario's, else 42" },
+	{ .name = "quick",
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(quick),
+	  .only = "selftest",
+	  .group = SELECTION,
+	  .help = "a subset: about one bug of each kind" },
 	{ .name = "repeat",
+	  .alias = "seeds",
 	  .letter = 'r',
 	  .kind = HQ_PROGRAM_COUNT,
 	  .offset = AT(repeat),
@@ -191,6 +198,8 @@ const struct hq_program_option hq_program_options[] = {
 
 bool hq_command_takes(const struct hq_command *command, const struct hq_program_option *option)
 {
+	if (option->only)
+		return strcmp(option->only, command->name) == 0;
 	if (!command->options || strcmp(option->name, "help") == 0)
 		return true;
 	for (size_t i = 0; command->options[i]; i++) {

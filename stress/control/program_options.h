@@ -42,7 +42,7 @@ struct hq_settings {
 	uint64_t timeout_ns;
 	uint32_t mechanism; /* enum hq_mechanism */
 	uint32_t color;     /* enum hq_color */
-	bool require, fail_fast, dry_run, quiet, verbose, pass_status, no_faults, help;
+	bool require, fail_fast, dry_run, quiet, verbose, pass_status, no_faults, quick, help;
 };
 
 enum hq_program_option_kind {
@@ -65,6 +65,7 @@ struct hq_program_option {
 	const char *fallback; /* default, as text; NULL: none */
 	uint64_t min, max;    /* COUNT and DURATION; max 0: no bound */
 	const char *const *choices;
+	const char *only; /* the one command that takes it; NULL: see the table of commands */
 	const char *group; /* heading in help */
 	const char *help;
 };

@@ -12,6 +12,7 @@ What heapquake says of itself, and what it refuses.
     list      scenarios with their questions, or the parts there are
     explain   tell about a part, a metric, a call, a verdict, a key
     plan      print what would be run, with every default filled in
+    selftest  run planted bugs of an allocator, and count those that are seen
     doctor    what this machine can do, and how to get what it cannot
   
     heapquake run scenarios/                      run every scenario
@@ -21,7 +22,7 @@ What heapquake says of itself, and what it refuses.
   [2]
 
   $ hq 2>&1 | wc -l
-  15
+  16
 
   $ hq --version
   heapquake 0.1.0
