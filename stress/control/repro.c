@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The one line that reproduces a case, quoted for a POSIX shell. */
+/*
+ * The one line that reproduces a case, quoted for a POSIX shell. A line without its end would
+ * reproduce something else, so where the room is too small a comment takes its place.
+ */
 #include "stress/control/repro.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,12 +14,17 @@ struct repro_line {
 	char *text;
 	size_t size;
 	size_t length;
+	bool cut;
 };
+
+static const char too_long[] = "# too long for one line: run plan.yaml of the run's folder";
 
 static void add_char(struct repro_line *line, char c)
 {
 	if (line->length + 1 < line->size)
 		line->text[line->length++] = c;
+	else
+		line->cut = true;
 	line->text[line->length] = '\0';
 }
 
@@ -35,7 +44,8 @@ static bool is_plain(const char *text)
  */
 static void add_word(struct repro_line *line, const char *word)
 {
-	add_char(line, ' ');
+	if (line->length)
+		add_char(line, ' ');
 	if (is_plain(word)) {
 		add_plain(line, word);
 		return;
@@ -57,28 +67,43 @@ void hq_repro_add(struct hq_plan *plan, const char *option, const char *value)
 				   .length = strlen(plan->extra_arguments) };
 	char word[sizeof(plan->extra_arguments)];
 
-	snprintf(word, sizeof(word), "%s%s%s", option, value ? "=" : "", value ? value : "");
+	if (!strcmp(plan->extra_arguments, too_long))
+		return;
+	if (snprintf(word, sizeof(word), "%s%s%s", option, value ? "=" : "", value ? value : "") >=
+	    (int)sizeof(word))
+		line.cut = true;
 	add_word(&line, word);
+	if (line.cut)
+		strcpy(plan->extra_arguments, too_long);
+}
+
+static void add_what_is_run(struct repro_line *line, const struct hq_plan *plan)
+{
+	if (plan->path[0]) {
+		add_word(line, plan->path);
+		return;
+	}
+	add_word(line, "--");
+	for (char **word = plan->command; word && *word; word++)
+		add_word(line, *word);
 }
 
 const char *hq_repro_print(const struct hq_plan *plan, const char *program, char *text, size_t size)
 {
 	struct repro_line line = { .text = text, .size = size };
-	char number[32];
+	char allocator[sizeof(plan->allocator) + 16], number[32];
 
+	snprintf(allocator, sizeof(allocator), "--allocator=%s", plan->allocator);
 	snprintf(number, sizeof(number), "--seed=%" PRIu64, plan->seed);
-	add_plain(&line, program);
-	add_plain(&line, " run");
-	add_plain(&line, " --allocator=");
-	add_plain(&line, plan->allocator);
+	add_word(&line, program);
+	add_word(&line, "run");
+	add_word(&line, allocator);
 	add_word(&line, number);
+	if (plan->extra_arguments[0])
+		add_char(&line, ' ');
 	add_plain(&line, plan->extra_arguments);
-	if (plan->path[0]) {
-		add_word(&line, plan->path);
-		return text;
-	}
-	add_word(&line, "--");
-	for (char **word = plan->command; word && *word; word++)
-		add_word(&line, *word);
+	add_what_is_run(&line, plan);
+	if (line.cut || !strcmp(plan->extra_arguments, too_long))
+		snprintf(text, size, "%s", too_long);
 	return text;
 }

@@ -259,6 +259,17 @@ static void interrupt_turn(struct watch *watch)
 		end_stuck(watch, HQ_OUTCOME_INTERRUPTED);
 }
 
+static void end_late(struct watch *watch)
+{
+	struct hq_run_state *run = watch->run;
+
+	if (run->launch.driver && !run->seen->driver_used)
+		snprintf(run->seen->failure, sizeof(run->seen->failure),
+			 "the driver was not started: '%.200s' never appeared",
+			 run->spec->plan->ready_file);
+	end_stuck(watch, HQ_OUTCOME_TIMEOUT);
+}
+
 static void deadline_turn(struct watch *watch, uint32_t state)
 {
 	const struct hq_run_state *run = watch->run;
@@ -272,7 +283,7 @@ static void deadline_turn(struct watch *watch, uint32_t state)
 		 hq_sampler_latest_bytes(run->sampler) > plan->memory_cap_bytes)
 		end_stuck(watch, HQ_OUTCOME_OVER_CAP);
 	else if (since_go_ns(run) > plan->timeout_ns)
-		end_stuck(watch, HQ_OUTCOME_TIMEOUT);
+		end_late(watch);
 	else if (run->stopping && hq_run_now_ns() - watch->finish_ns > plan->hang_ns)
 		end_stuck(watch, HQ_OUTCOME_HUNG);
 }

@@ -41,7 +41,7 @@ struct hq_result {
 	size_t metric_count;
 	uint64_t wall_ns;
 	char folder[1024]; /* of the run, "" when nothing was kept */
-	char repro[1200];  /* one line for a shell */
+	char repro[4096];  /* one line for a shell */
 };
 
 struct hq_suite {

@@ -84,3 +84,13 @@ test_second_interrupt_leaves_no_process() {
 	kill -9 $left
 	fail "left behind: $left"
 }
+
+test_ready_file_that_never_comes_is_named() {
+	scenario late <<-'Y'
+		question: When does the driver begin?
+		target: { command: [sleep, "100"], driver: ["true"], ready: { file: /nowhere/ready } }
+		run: { timeout: 2s, hang: 1s }
+	Y
+	expect 1 "$HQ" run --results=none late.yaml
+	says out "the driver was not started: '/nowhere/ready' never appeared"
+}
