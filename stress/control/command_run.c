@@ -92,6 +92,7 @@ static struct hq_suite_settings suite_settings(const struct hq_invocation *invoc
 		.jobs = settings->jobs ? (uint32_t)settings->jobs : 1,
 		.fail_fast = settings->fail_fast,
 		.quiet = settings->quiet,
+		.colorless = settings->color == HQ_COLOR_NEVER,
 		.program_owns_output = invocation->program != NULL,
 		.require = settings->require,
 		.program = invocation->path,

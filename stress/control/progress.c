@@ -17,14 +17,15 @@
 
 #include "injectors/units.h"
 
-void hq_progress_start(struct hq_progress *progress, size_t total, bool quiet)
+void hq_progress_start(struct hq_progress *progress, size_t total, bool quiet, bool colorless)
 {
+	const char *no_color = getenv("NO_COLOR");
 	const char *term = getenv("TERM");
 	const bool capable = isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
 
 	*progress = (struct hq_progress){
 		.live = capable && !quiet,
-		.color = capable && !getenv("NO_COLOR"),
+		.color = capable && !colorless && !(no_color && *no_color),
 		.quiet = quiet,
 		.total = total,
 	};

@@ -17,7 +17,7 @@ struct hq_progress {
 	size_t shown_lines; /* of the live table */
 };
 
-void hq_progress_start(struct hq_progress *progress, size_t total, bool quiet);
+void hq_progress_start(struct hq_progress *progress, size_t total, bool quiet, bool colorless);
 
 /* Redraws the live table: one line for each running case. */
 void hq_progress_draw(struct hq_progress *progress, const struct hq_plan *const *plans,

@@ -131,10 +131,12 @@ int hq_report_files_open(const struct hq_settings *settings, bool program_owns_s
 static bool wants_color(uint32_t when, FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
 
 	if (when != HQ_COLOR_AUTO)
 		return when == HQ_COLOR_ALWAYS;
-	return !(no_color && *no_color) && isatty(fileno(stream));
+	return !(no_color && *no_color) && term && strcmp(term, "dumb") != 0 &&
+	       isatty(fileno(stream));
 }
 
 /* Closes a file and gives it its name. */

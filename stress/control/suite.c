@@ -281,7 +281,7 @@ int hq_suite_run(const struct hq_plan *plans, size_t count,
 		goto out;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	handle_signals(on_signal);
-	hq_progress_start(&suite.progress, count, settings->quiet);
+	hq_progress_start(&suite.progress, count, settings->quiet, settings->colorless);
 	run_all(&suite);
 	end_orphans(&suite, had_children);
 	hq_progress_end(&suite.progress);

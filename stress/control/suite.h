@@ -14,6 +14,7 @@ struct hq_suite_settings {
 	uint32_t jobs;            /* cases at a time; at least 1 */
 	bool fail_fast;           /* stop at the first FAIL, XPASS or ERROR */
 	bool quiet;               /* no progress */
+	bool colorless;           /* progress without color, also on a terminal */
 	bool program_owns_output; /* `-- PROG`: its stdout and stderr are ours */
 	bool require;             /* a SKIP counts as FAIL */
 	const char *program;      /* path of heapquake itself, for repro lines and to find host and
