@@ -16,7 +16,7 @@
 #include "injectors/syscall/raw.h"
 #include "stress/preload/preload.h"
 
-#define GO_WAIT_NS 200000000ull /* how long a program gives the controller to open the gate */
+#define GO_WAIT_NS 200000000ull /* for a controller that names no deadline of its own */
 #define GO_STEP_NS 500000ull
 
 static const char *value_of(char **environment, const char *name)
@@ -109,10 +109,15 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-/* A program does not wait for ever, but gives the controller time to open the gate before main. */
+/*
+ * A program does not wait for ever, but gives the controller time to open the gate before main: on
+ * a loaded machine, or with an injector that is slow to start, a short wait would let it begin
+ * without faults.
+ */
 static void await_go(void)
 {
-	const uint64_t deadline_ns = clock_ns() + GO_WAIT_NS;
+	const uint64_t named_ns = hq_preload.wire->config.deadline_ns;
+	const uint64_t deadline_ns = clock_ns() + (named_ns ? named_ns : GO_WAIT_NS);
 	const struct timespec step = { .tv_nsec = (long)GO_STEP_NS };
 
 	/* Pairs with the controller's release of `go`, which follows the gate. */

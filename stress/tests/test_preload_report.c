@@ -111,3 +111,19 @@ Test(preload, waits_for_the_controller_only_for_a_while)
 	run.wire->go = 0;
 	cr_assert_eq(run_it(&run, "main"), 3);
 }
+
+Test(preload, waits_as_long_as_the_controller_asks_for)
+{
+	struct run run = prepare(REFUSE);
+
+	run.wire->config.deadline_ns = 10000000000ull;
+	run.wire->plane.gate = 0;
+	run.wire->go = 0;
+	const pid_t pid = start(&run, "main", NULL);
+
+	usleep(600000);
+	cr_assert_eq(waitpid(pid, NULL, WNOHANG), 0, "it did not wait");
+	run.wire->plane.gate = 1;
+	run.wire->go = 1;
+	cr_assert_eq(finish(pid), 3);
+}
