@@ -25,6 +25,7 @@
 
 #include "injectors/atomic.h"
 #include "injectors/builtin.h"
+#include "injectors/clock.h"
 #include "injectors/proc.h"
 #include "injectors/units.h"
 
@@ -78,14 +79,6 @@ struct state {
 	size_t most_threads;
 	bool fifo;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * HQ_S + (uint64_t)now.tv_nsec;
-}
 
 static int list_cpus(pid_t pid, cpu_set_t *mask, int cpus[CPU_SETSIZE], int *count)
 {
@@ -272,8 +265,8 @@ static void give_all_back(struct state *state)
 /* In pieces, so that a slow rate does not make stopping slow. */
 static void sleep_until(const struct state *state, uint64_t ns)
 {
-	for (uint64_t now = now_ns(); now < ns && !hq_load_relaxed(&state->stopping);
-	     now = now_ns()) {
+	for (uint64_t now = hq_now_ns(); now < ns && !hq_load_relaxed(&state->stopping);
+	     now = hq_now_ns()) {
 		const uint64_t piece = ns < now + SCAN_PERIOD_NS ? ns : now + SCAN_PERIOD_NS;
 		const struct timespec until = { .tv_sec = (time_t)(piece / HQ_S),
 						.tv_nsec = (long)(piece % HQ_S) };
@@ -287,19 +280,19 @@ static void *move_until_stopped(void *argument)
 	struct state *state = argument;
 	const struct sched_param priority = { .sched_priority = FIFO_PRIORITY };
 	const uint64_t period_ns = (uint64_t)(1e9 / state->rate);
-	const uint64_t start = now_ns();
+	const uint64_t start = hq_now_ns();
 	uint64_t next_round = start, next_scan = start + SCAN_PERIOD_NS;
 
 	state->fifo = pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority) == 0;
 	while (!hq_load_relaxed(&state->stopping)) {
-		const uint64_t round_start = now_ns();
+		const uint64_t round_start = hq_now_ns();
 
 		move_all(state);
 		if (round_start >= next_scan) {
 			scan(state, false);
 			next_scan = round_start + SCAN_PERIOD_NS;
 		}
-		const uint64_t round_end = now_ns();
+		const uint64_t round_end = hq_now_ns();
 		const uint64_t nap = round_end - round_start + SHORTEST_NAP_NS;
 
 		next_round += period_ns;
@@ -307,7 +300,7 @@ static void *move_until_stopped(void *argument)
 			next_round = round_end + nap;
 		sleep_until(state, next_round);
 	}
-	state->moved_ns = now_ns() - start;
+	state->moved_ns = hq_now_ns() - start;
 	return NULL;
 }
 

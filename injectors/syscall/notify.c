@@ -31,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "injectors/clock.h"
 #include "injectors/syscall/filter.h"
 #include "injectors/syscall/judge.h"
 #include "injectors/syscall/lookup.h"
@@ -71,14 +72,6 @@ struct hq_notify {
 	struct later later[HQ_PLANE_THREADS];
 	uint32_t later_count;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * S + (uint64_t)now.tv_nsec;
-}
 
 static long seccomp_call(unsigned int operation, unsigned long flags, void *argument)
 {
@@ -314,7 +307,7 @@ static bool yes(uint64_t address, uint64_t length)
 static void act(struct hq_notify *n, struct hq_plane_thread *slot, uint64_t id,
 		const struct hq_judgement *judgement, const struct hq_judge_call *call)
 {
-	const uint64_t time_ns = now_ns();
+	const uint64_t time_ns = hq_now_ns();
 	int64_t result = 0;
 
 	if (judgement->rule->action == HQ_ACTION_FAIL)
@@ -330,7 +323,7 @@ static void act(struct hq_notify *n, struct hq_plane_thread *slot, uint64_t id,
 static void learn(const struct hq_notify *n, struct hq_lookup *lookup, struct hq_judge_call *call)
 {
 	if (n->needs_clock)
-		call->now_ns = now_ns();
+		call->now_ns = hq_now_ns();
 	if (call->call == HQ_CALL_BRK)
 		call->current_break = hq_lookup_break(lookup);
 	else if (n->needs_maps && (call->call == HQ_CALL_MUNMAP || call->call == HQ_CALL_MPROTECT))
@@ -374,7 +367,7 @@ static void serve(struct hq_notify *n)
 
 static void wait_for_calls(struct pollfd fds[2], uint64_t until_ns)
 {
-	const uint64_t time_ns = now_ns();
+	const uint64_t time_ns = hq_now_ns();
 	const uint64_t wait_ns = until_ns > time_ns ? until_ns - time_ns : 0;
 	const struct timespec timeout = { .tv_sec = (time_t)(wait_ns / S),
 					  .tv_nsec = (long)(wait_ns % S) };
@@ -391,7 +384,7 @@ static void *supervise(void *argument)
 	uint64_t stop_ns = UINT64_MAX;
 
 	for (;;) {
-		const uint64_t next_ns = release_due(n, now_ns());
+		const uint64_t next_ns = release_due(n, hq_now_ns());
 
 		wait_for_calls(fds, next_ns < stop_ns ? next_ns : stop_ns);
 		if (fds[0].revents & POLLIN)
@@ -399,10 +392,10 @@ static void *supervise(void *argument)
 		else if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			break; /* the last process with this filter is gone */
 		if (fds[1].revents & POLLIN) {
-			stop_ns = now_ns() + STOP_GRACE_NS;
+			stop_ns = hq_now_ns() + STOP_GRACE_NS;
 			fds[1].fd = -1;
 		}
-		if (now_ns() >= stop_ns)
+		if (hq_now_ns() >= stop_ns)
 			break;
 	}
 	release_due(n, UINT64_MAX);

@@ -6,7 +6,9 @@
 #ifndef HQ_INJECTORS_SYSCALL_RAW_H
 #define HQ_INJECTORS_SYSCALL_RAW_H
 
+#include <stdint.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 static inline long hq_raw6(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -53,6 +55,15 @@ static inline long hq_raw3(long number, long a, long b, long c)
 static inline long hq_raw1(long number, long a)
 {
 	return hq_raw6(number, a, 0, 0, 0, 0, 0);
+}
+
+/* CLOCK_MONOTONIC. */
+static inline uint64_t hq_raw_now_ns(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	hq_raw3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
 #endif

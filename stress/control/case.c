@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "injectors/clock.h"
 #include "stress/control/folder.h"
 #include "stress/control/hurdles.h"
 #include "stress/control/repro.h"
@@ -52,14 +52,6 @@ void hq_case_handle_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void end_with(struct hq_result *result, enum hq_verdict verdict, const char *reason)
@@ -387,7 +379,7 @@ static void conclude(const struct hq_run_spec *spec, const struct case_runs *run
 		hq_store_relaxed(&spec->context->progress->program_status, last->status);
 	else if (last->outcome == HQ_OUTCOME_SIGNALED)
 		hq_store_relaxed(&spec->context->progress->program_status, 128 + last->status);
-	result->wall_ns = now_ns() - hq_load_relaxed(&spec->context->progress->started_ns);
+	result->wall_ns = hq_now_ns() - hq_load_relaxed(&spec->context->progress->started_ns);
 	if (spec->context->suite_folder)
 		write_files(spec->plan, spec->folder, last, result);
 }
@@ -421,7 +413,7 @@ void hq_case_run(const struct hq_plan *plan, struct hq_case_context *context,
 	struct hq_run_spec spec = {
 		.plan = plan, .context = context, .programs = &programs, .folder = folder
 	};
-	const uint64_t started_ns = now_ns();
+	const uint64_t started_ns = hq_now_ns();
 
 	describe(plan, context, result);
 	if (plan->skip_reason[0]) {
@@ -446,5 +438,5 @@ void hq_case_run(const struct hq_plan *plan, struct hq_case_context *context,
 			 result->reason);
 		end_with(result, HQ_VERDICT_FAIL, error.text);
 	}
-	result->wall_ns = now_ns() - started_ns;
+	result->wall_ns = hq_now_ns() - started_ns;
 }

@@ -10,8 +10,9 @@
 #include "injectors/error.h"
 #include "stress/control/plan.h"
 
-#define HQ_FOLDER_SIZE 1024 /* of a path that names a folder of results; longer ones are refused   \
-			     */
+#define HQ_FOLDER_SIZE                                                                             \
+	1024 /* of a path that names a folder of results; longer ones are refused                  \
+	      */
 
 /* Makes results/<time> (a free name) and points results/latest to it. 0 or -errno with a sentence.
  */

@@ -80,8 +80,8 @@ struct hq_plan {
 	uint32_t pairs;            /* clean and faulted runs each, alternating; 1 faulted run if not
 				      needs_clean */
 	bool needs_clean;
-	char extra_arguments[2048]; /* for the repro line: options given by hand that shape the plan,
-				      quoted */
+	char extra_arguments[2048]; /* for the repro line: options given by hand that shape the
+				      plan, quoted */
 	char skip_reason[200]; /* not "": the case cannot run (allocator or program not installed)
 				*/
 };

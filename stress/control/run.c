@@ -11,21 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "injectors/clock.h"
 #include "stress/control/allocator.h"
 #include "stress/control/run_state.h"
 #include "stress/control/spawn.h"
 #include "stress/observe/drain.h"
-
-uint64_t hq_run_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static bool same_file(const char *one, const char *other)
 {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "injectors/clock.h"
 #include "injectors/units.h"
 #include "stress/control/spawn.h"
 #include "stress/observe/usage.h"
@@ -86,7 +87,7 @@ static int spawn_target(struct hq_run_state *run, struct hq_error *error)
 			     strerror(-result));
 		return result;
 	}
-	run->spawned_ns = hq_run_now_ns();
+	run->spawned_ns = hq_now_ns();
 	result = hq_spawn(&spawn, &run->pid, error);
 	if (result)
 		run->pid = 0;
@@ -190,9 +191,9 @@ int hq_run_await_ready(struct hq_run_state *run, struct hq_error *error)
 		}
 		if (state >= HQ_TARGET_READY)
 			return 0;
-		if (hq_run_now_ns() > deadline_ns && !run->launch.preloads)
+		if (hq_now_ns() > deadline_ns && !run->launch.preloads)
 			return 0;
-		if (hq_run_now_ns() > deadline_ns) {
+		if (hq_now_ns() > deadline_ns) {
 			hq_run_kill(run, HQ_OUTCOME_NOT_STARTED);
 			return not_started(run, "it was not ready within 15 s");
 		}
@@ -211,7 +212,7 @@ int hq_run_open(struct hq_run_state *run, struct hq_error *error)
 		if (result)
 			return result;
 	}
-	run->go_ns = run->progress_ns = hq_run_now_ns();
+	run->go_ns = run->progress_ns = hq_now_ns();
 	hq_store_relaxed(&plane->gate_open_ns, run->go_ns);
 	/* Pairs with the decider's acquire: whoever sees the gate open sees since when. */
 	hq_store_release(&plane->gate, run->spec->faulted ? 1 : 0);

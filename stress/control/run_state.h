@@ -30,8 +30,6 @@ struct hq_run_state {
 	uint64_t progress_ns, progress_ops; /* when operations last advanced */
 };
 
-uint64_t hq_run_now_ns(void);
-
 /* run_start.c: wire, injectors, process, supervisor, sampler. 0 or -errno with a sentence. */
 int hq_run_start(struct hq_run_state *run, struct hq_error *error);
 /* Waits until the target is ready. 0; 1: it ended before (outcome is set); -errno. */

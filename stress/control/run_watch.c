@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "injectors/clock.h"
 #include "injectors/units.h"
 #include "stress/control/folder.h"
 #include "stress/control/spawn.h"
@@ -69,8 +70,8 @@ bool hq_run_reap(struct hq_run_state *run)
 	if (gone != run->pid)
 		return false;
 	hq_usage_finish(&rusage, run->seen);
-	run->seen->wall_ns = hq_run_now_ns() - run->spawned_ns;
-	run->seen->end_ns = run->go_ns ? hq_run_now_ns() - run->go_ns : 0;
+	run->seen->wall_ns = hq_now_ns() - run->spawned_ns;
+	run->seen->end_ns = run->go_ns ? hq_now_ns() - run->go_ns : 0;
 	take_status(run, status);
 	run->pid = 0;
 	return true;
@@ -92,7 +93,7 @@ void hq_run_kill(struct hq_run_state *run, enum hq_outcome outcome)
 
 static uint64_t since_go_ns(const struct hq_run_state *run)
 {
-	return hq_run_now_ns() - run->go_ns;
+	return hq_now_ns() - run->go_ns;
 }
 
 static void show(const struct hq_run_state *run, uint32_t state)
@@ -107,7 +108,7 @@ static void show(const struct hq_run_state *run, uint32_t state)
 static void slow_turn(struct watch *watch)
 {
 	struct hq_run_state *run = watch->run;
-	const uint64_t now_ns = hq_run_now_ns();
+	const uint64_t now_ns = hq_now_ns();
 
 	if (now_ns - watch->slow_ns < SLOW_TURN_NS)
 		return;
@@ -126,9 +127,9 @@ static bool makes_progress(struct watch *watch, uint32_t state)
 
 	if (!run->spec->plan->is_host || ops != run->progress_ops || idle) {
 		run->progress_ops = ops;
-		run->progress_ns = hq_run_now_ns();
+		run->progress_ns = hq_now_ns();
 	}
-	return hq_run_now_ns() - run->progress_ns < run->spec->plan->hang_ns;
+	return hq_now_ns() - run->progress_ns < run->spec->plan->hang_ns;
 }
 
 static void end_stuck(struct watch *watch, enum hq_outcome outcome)
@@ -151,7 +152,7 @@ static void finish(struct watch *watch)
 		return;
 	/* An injector may take its time to stop; the target's own begins afterwards. */
 	hq_run_close_gate(watch->run);
-	watch->finish_ns = hq_run_now_ns();
+	watch->finish_ns = hq_now_ns();
 	watch->run->progress_ns = watch->finish_ns;
 	/* Pairs with the host's acquire. */
 	hq_store_release(&watch->run->wire->finish, 1);
@@ -219,7 +220,7 @@ static void end_driver(struct watch *watch, int status)
 	take_quiet(watch);
 	hq_run_close_gate(run);
 	run->stopping = true;
-	watch->finish_ns = hq_run_now_ns();
+	watch->finish_ns = hq_now_ns();
 	kill(run->pid, run->spec->plan->stop_signal);
 }
 
@@ -255,7 +256,7 @@ static void interrupt_turn(struct watch *watch)
 		watch->run->stopping = true;
 		kill(-watch->run->group, SIGTERM);
 	}
-	if (hq_run_now_ns() - watch->finish_ns > LEAVE_NS)
+	if (hq_now_ns() - watch->finish_ns > LEAVE_NS)
 		end_stuck(watch, HQ_OUTCOME_INTERRUPTED);
 }
 
@@ -284,7 +285,7 @@ static void deadline_turn(struct watch *watch, uint32_t state)
 		end_stuck(watch, HQ_OUTCOME_OVER_CAP);
 	else if (since_go_ns(run) > plan->timeout_ns)
 		end_late(watch);
-	else if (run->stopping && hq_run_now_ns() - watch->finish_ns > plan->hang_ns)
+	else if (run->stopping && hq_now_ns() - watch->finish_ns > plan->hang_ns)
 		end_stuck(watch, HQ_OUTCOME_HUNG);
 }
 

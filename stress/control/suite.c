@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "injectors/clock.h"
 #include "injectors/injector.h"
 #include "stress/control/case.h"
 #include "stress/control/folder.h"
@@ -61,14 +61,6 @@ static void handle_signals(void (*handler)(int))
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 __attribute__((noreturn)) static void be_case(struct suite *suite, size_t index, pid_t parent,
@@ -138,7 +130,7 @@ static void start_case(struct suite *suite, size_t index)
 	const pid_t parent = getpid();
 	sigset_t all, before;
 
-	hq_store_relaxed(&suite->slots[index].progress.started_ns, now_ns());
+	hq_store_relaxed(&suite->slots[index].progress.started_ns, hq_now_ns());
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	suite->pids[index] = fork();
@@ -270,7 +262,7 @@ int hq_suite_run(const struct hq_plan *plans, size_t count,
 		 struct hq_error *error)
 {
 	struct suite suite = { .plans = plans, .count = count, .settings = settings };
-	const uint64_t started_ns = now_ns();
+	const uint64_t started_ns = hq_now_ns();
 	const bool had_children = has_children();
 	int result;
 
@@ -288,7 +280,7 @@ int hq_suite_run(const struct hq_plan *plans, size_t count,
 	handle_signals(SIG_DFL);
 	result = collect(&suite, run);
 	run->suite.seed = count ? plans[0].seed : HQ_DEFAULT_SEED;
-	run->suite.wall_ns = now_ns() - started_ns;
+	run->suite.wall_ns = hq_now_ns() - started_ns;
 	run->interrupted_by = suite_signal;
 	run->suite.interrupted = suite_signal != 0;
 	if (suite_signal_count > 1)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "injectors/clock.h"
 #include "injectors/proc.h"
 #include "stress/observe/stuck.h"
 #include "stress/observe/stuck_trace.h"
@@ -38,14 +39,6 @@ struct suspect {
 	const struct hq_plane_thread *slot; /* NULL: the plane does not know it */
 	uint64_t seen[HQ_RULES_MAX];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- gathering ---- */
 
@@ -258,12 +251,12 @@ void hq_stuck_look(pid_t target, const struct hq_wire *wire, struct hq_observati
 
 	for (size_t i = 0; i < count; i++)
 		begin(&suspects[i], target, tids[i], plane);
-	const uint64_t start = now_ns();
+	const uint64_t start = hq_now_ns();
 
 	watch(suspects, count, target);
 	for (size_t i = 0; i < count; i++)
 		end(&suspects[i], target);
-	const double seconds = (double)(now_ns() - start) / 1e9;
+	const double seconds = (double)(hq_now_ns() - start) / 1e9;
 
 	qsort(suspects, count, sizeof(suspects[0]), busier_first);
 	seen->stuck_count = count < HQ_STUCK_MAX ? count : HQ_STUCK_MAX;

@@ -5,30 +5,22 @@
  * since a thread that spins in user code never stops.
  */
 #include "stress/observe/stuck_trace.h"
+#include "injectors/clock.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define FOLLOW_NS 60000000u
 #define LEAVE_NS  20000000u
 #define CALL_STOP (SIGTRAP | 0x80)
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Waits for the thread's next stop. False when the time is over or the thread is gone. */
 static bool next_stop(pid_t tid, uint64_t deadline_ns, int *status)
 {
-	while (now_ns() < deadline_ns) {
+	while (hq_now_ns() < deadline_ns) {
 		const pid_t got = waitpid(tid, status, __WALL | WNOHANG);
 
 		if (got == tid)
@@ -65,13 +57,13 @@ static void leave(pid_t tid)
 	int status;
 
 	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-	if (next_stop(tid, now_ns() + LEAVE_NS, &status))
+	if (next_stop(tid, hq_now_ns() + LEAVE_NS, &status))
 		ptrace(PTRACE_DETACH, tid, 0, signal_to_pass(status));
 }
 
 bool hq_stuck_trace(pid_t tid, long *number, double *per_second)
 {
-	const uint64_t start_ns = now_ns();
+	const uint64_t start_ns = hq_now_ns();
 	uint64_t calls = 0;
 	int status;
 
@@ -87,7 +79,7 @@ bool hq_stuck_trace(pid_t tid, long *number, double *per_second)
 		}
 		ptrace(PTRACE_SYSCALL, tid, 0, signal_to_pass(status));
 	}
-	*per_second = (double)calls * 1e9 / (double)(now_ns() - start_ns);
+	*per_second = (double)calls * 1e9 / (double)(hq_now_ns() - start_ns);
 	leave(tid);
 	return calls > 0;
 }

@@ -101,14 +101,6 @@ static void make_alive_page(void)
 	hq_store_relaxed(hq_preload.alive, 1);
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now = { .tv_sec = 0 };
-
-	hq_raw3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
 /*
  * A program does not wait for ever, but gives the controller time to open the gate before main: on
  * a loaded machine, or with an injector that is slow to start, a short wait would let it begin
@@ -117,11 +109,11 @@ static uint64_t clock_ns(void)
 static void await_go(void)
 {
 	const uint64_t named_ns = hq_preload.wire->config.deadline_ns;
-	const uint64_t deadline_ns = clock_ns() + (named_ns ? named_ns : GO_WAIT_NS);
+	const uint64_t deadline_ns = hq_raw_now_ns() + (named_ns ? named_ns : GO_WAIT_NS);
 	const struct timespec step = { .tv_nsec = (long)GO_STEP_NS };
 
 	/* Pairs with the controller's release of `go`, which follows the gate. */
-	while (!hq_load_acquire(&hq_preload.wire->go) && clock_ns() < deadline_ns)
+	while (!hq_load_acquire(&hq_preload.wire->go) && hq_raw_now_ns() < deadline_ns)
 		hq_raw3(SYS_nanosleep, (long)&step, 0, 0);
 }
 
@@ -135,7 +127,7 @@ static void report(bool is_first)
 	hq_store_relaxed(&status->preloaded, 1);
 	if (hq_preload.wire->config.is_host)
 		return;
-	hq_store_relaxed(&status->ready_ns, clock_ns());
+	hq_store_relaxed(&status->ready_ns, hq_raw_now_ns());
 	/* Pairs with the controller's acquire: provider and times are written. */
 	hq_store_release(&status->state, HQ_TARGET_READY);
 	await_go();

@@ -39,14 +39,6 @@ __asm__(".text\n"
 	".size hq_trap_restorer, . - hq_trap_restorer\n");
 #endif
 
-static uint64_t now_ns(void)
-{
-	struct timespec now = { .tv_sec = 0 };
-
-	hq_raw3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
 static bool splits(uint64_t address, uint64_t length)
 {
 	const uint64_t page = hq_preload.page_bytes;
@@ -110,12 +102,12 @@ static int64_t judged(enum hq_call kind, long number, const uint64_t args[6])
 	if (kind == HQ_CALL_BRK)
 		call.current_break = (uint64_t)hq_raw1(number, 0);
 	if (hq_preload.needs_clock)
-		call.now_ns = now_ns();
+		call.now_ns = hq_raw_now_ns();
 	judgement = hq_judge(hq_preload.plane, slot, &call);
 	if (!judgement.rule)
 		return reissue(number, args);
 	result = act(&judgement, &call, number);
-	hq_judge_record(slot, &judgement, &call, now_ns(), result);
+	hq_judge_record(slot, &judgement, &call, hq_raw_now_ns(), result);
 	return result;
 }
 

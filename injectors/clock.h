@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clock of everything that is timed on the controller's side. What is preloaded into the
+ * target asks the kernel itself (syscall/raw.h).
+ */
+#ifndef HQ_INJECTORS_CLOCK_H
+#define HQ_INJECTORS_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* CLOCK_MONOTONIC. */
+static inline uint64_t hq_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif
