@@ -10,6 +10,7 @@
 #define NEVER_FREED     4096u
 #define USABLE_TOO_MUCH 64u
 #define ODD_CLASS_BYTES 80u
+#define LAST_THREADS    8u
 
 struct given {
 	void *block; /* NULL, or live as far as this thread knows */
@@ -18,8 +19,15 @@ struct given {
 
 static _Thread_local struct given last;
 static _Thread_local int last_cpu = -1;
-static _Atomic(void *) last_of_all; /* of any thread */
+/* The last block of each of a few threads, as long as its owner holds it. */
+static _Atomic(void *) last_of[LAST_THREADS];
 static _Atomic(uintptr_t) never_freed[NEVER_FREED];
+
+static void show_last(void *block)
+{
+	if (faulty_is_on(FAULTY_SAME_TWICE_CROSS))
+		faulty_store(&last_of[faulty_thread_number() % LAST_THREADS], block);
+}
 
 /* False when there is no room to remember it. */
 static bool never_free(void *block)
@@ -40,8 +48,10 @@ bool faulty_place_keeps(void *block)
 {
 	const size_t start = ((uintptr_t)block >> 4) * 2654435761u % NEVER_FREED;
 
-	if (block == last.block)
+	if (block == last.block) {
 		last.block = NULL;
+		show_last(NULL);
+	}
 	for (size_t i = 0; i < 16; i++) {
 		if (faulty_load(&never_freed[(start + i) % NEVER_FREED]) == (uintptr_t)block)
 			return true;
@@ -71,15 +81,18 @@ static void *again_after_migration(size_t size)
 	return block;
 }
 
-/* A block that was given to whichever thread came last. */
+/* The block that another thread was given last. */
 static void *again_across(size_t size)
 {
-	void *block;
+	void *block = NULL;
 
 	if (!faulty_is_on(FAULTY_SAME_TWICE_CROSS))
 		return NULL;
-	block = faulty_load(&last_of_all);
-	if (block == NULL || block == last.block || faulty_block_size(block) < size)
+	for (size_t i = 0; i < LAST_THREADS && block == NULL; i++) {
+		if (i != faulty_thread_number() % LAST_THREADS)
+			block = faulty_load(&last_of[i]);
+	}
+	if (block == NULL || faulty_block_size(block) < size)
 		return NULL;
 	return faulty_strikes(FAULTY_SAME_TWICE_CROSS) && never_free(block) ? block : NULL;
 }
@@ -136,8 +149,7 @@ void *faulty_place_moved(void *block, size_t size)
 void faulty_place_gave(void *block, size_t size)
 {
 	last = (struct given){ .block = block, .size = size };
-	if (faulty_is_on(FAULTY_SAME_TWICE_CROSS))
-		faulty_store(&last_of_all, block);
+	show_last(block);
 }
 
 bool faulty_place_grows(size_t usable, size_t size)

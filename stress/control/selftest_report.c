@@ -56,7 +56,7 @@ static void write_row(const struct hq_selftest_row *row, FILE *stream)
 {
 	char took[32] = "", outcome[80];
 
-	if (strcmp(row->bug->checker, "-") == 0 && !row->runs) {
+	if (strcmp(row->bug->checker, "-") == 0 && row->catch > HQ_CATCH_OTHER) {
 		fprintf(stream, "%-20s %-11s %-20s %-12s no checker yet\n", row->bug->name,
 			row->bug->contract, row->bug->when, "-");
 		return;

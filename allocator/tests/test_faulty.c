@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The allocator with planted bugs: correct by default, its table consistent, and a few bugs called
+ * directly to see that they do what the table says. Bugs spare the first thread of a process, so
+ * those tests call from another.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/faulty/core.h"
+
+static void choose(const char *names)
+{
+	const char *nearest;
+	char word[64];
+
+	faulty_start();
+	cr_assert_eq(faulty_choose(names, word, &nearest), 0);
+}
+
+static void in_a_thread(void *(*call)(void *), void *argument)
+{
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, call, argument), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+}
+
+TestSuite(faulty, .timeout = 60);
+
+/* ---- the table ---- */
+
+Test(faulty, has_at_least_sixty_bugs_with_names_of_their_own)
+{
+	cr_assert_geq((int)FAULTY_BUG_COUNT, 60);
+	for (size_t i = 0; i < FAULTY_BUG_COUNT; i++)
+		for (size_t j = 0; j < i; j++)
+			cr_assert_str_neq(faulty_rows[i].name, faulty_rows[j].name);
+}
+
+Test(faulty, rows_are_complete_and_free_of_separators)
+{
+	for (size_t i = 0; i < FAULTY_BUG_COUNT; i++) {
+		const struct faulty_row *const row = &faulty_rows[i];
+
+		cr_assert_gt(row->every, 0, "%s", row->name);
+		cr_assert(row->contract[0] && row->checker[0] && row->help[0], "%s", row->name);
+		cr_assert_null(strpbrk(row->help, "\t\n"), "%s", row->name);
+		cr_assert_null(strpbrk(row->name, ", \t"), "%s", row->name);
+		cr_assert_not_null(faulty_when_name(row->when), "%s", row->name);
+	}
+}
+
+Test(faulty, list_has_a_line_for_each_bug)
+{
+	size_t lines = 0;
+
+	for (const char *text = faulty_list(); *text; text++)
+		lines += *text == '\n';
+	cr_assert_eq(lines, FAULTY_BUG_COUNT);
+}
+
+Test(faulty, unknown_name_is_refused_with_the_nearest)
+{
+	const char *nearest = "";
+	char word[64];
+
+	cr_assert_eq(faulty_choose("spike,lost-fee", word, &nearest), -1);
+	cr_assert_str_eq(word, "lost-fee");
+	cr_assert_str_eq(nearest, "lost-free");
+}
+
+/* ---- correct by default ---- */
+
+Test(faulty, sizes_round_up_to_their_class_and_no_further)
+{
+	for (size_t size = 1; size <= FAULTY_SMALL_MAX; size++) {
+		const unsigned class = faulty_class_of(size);
+
+		cr_assert_lt(class, FAULTY_CLASSES);
+		cr_assert_geq(faulty_class_size(class), size);
+		if (class > 0)
+			cr_assert_lt(faulty_class_size(class - 1), size);
+	}
+}
+
+Test(faulty, blocks_of_all_kinds_keep_what_is_written)
+{
+	static const size_t sizes[] = { 1, 16, 100, 4096, 16384, 16385, 300000, 2097152, 5000000 };
+	unsigned char *blocks[9];
+
+	faulty_start();
+	for (size_t i = 0; i < 9; i++) {
+		blocks[i] = faulty_malloc(sizes[i]);
+		cr_assert_not_null(blocks[i]);
+		cr_assert_geq(faulty_usable_size(blocks[i]), sizes[i]);
+		memset(blocks[i], (int)i + 1, faulty_usable_size(blocks[i]));
+	}
+	for (size_t i = 0; i < 9; i++) {
+		cr_assert_eq(blocks[i][0], i + 1);
+		cr_assert_eq(blocks[i][sizes[i] - 1], i + 1);
+		faulty_free(blocks[i]);
+	}
+}
+
+Test(faulty, calloc_clears_what_was_used_before)
+{
+	static const size_t sizes[] = { 100, 16385, 1000000, 3000000 };
+
+	faulty_start();
+	for (size_t i = 0; i < 4; i++) {
+		unsigned char *block = faulty_malloc(sizes[i]);
+
+		memset(block, 0xff, sizes[i]);
+		faulty_free(block);
+		block = faulty_calloc(1, sizes[i]);
+		for (size_t j = 0; j < sizes[i]; j++)
+			cr_assert_eq(block[j], 0);
+		faulty_free(block);
+	}
+}
+
+Test(faulty, alignment_up_to_two_mebibytes_is_kept)
+{
+	faulty_start();
+	for (size_t alignment = 16; alignment <= FAULTY_ALIGNED_MAX; alignment *= 2) {
+		void *block = NULL;
+
+		cr_assert_eq(faulty_memalign(&block, alignment, 1000), 0);
+		cr_assert_eq((uintptr_t)block % alignment, 0);
+		faulty_free(block);
+	}
+}
+
+Test(faulty, size_that_wraps_is_refused_with_enomem)
+{
+	faulty_start();
+	errno = 0;
+	cr_assert_null(faulty_calloc(SIZE_MAX / 2, 3));
+	cr_assert_eq(errno, ENOMEM);
+	cr_assert_null(faulty_malloc(SIZE_MAX - 64));
+}
+
+Test(faulty, realloc_keeps_the_common_prefix_on_every_way)
+{
+	unsigned char *block;
+
+	faulty_start();
+	block = faulty_malloc(10);
+	memset(block, 7, 10);
+	for (size_t size = 10; size < 8000000; size = size * 3 + 1) {
+		block = faulty_realloc(block, size);
+		cr_assert_not_null(block);
+		for (size_t i = 0; i < 10; i++)
+			cr_assert_eq(block[i], 7);
+	}
+	block = faulty_realloc(block, 10);
+	for (size_t i = 0; i < 10; i++)
+		cr_assert_eq(block[i], 7);
+	faulty_free(block);
+}
+
+/* ---- bugs ---- */
+
+static void *call_until_null(void *unused)
+{
+	(void)unused;
+	for (size_t i = 0; i < 2000; i++) {
+		void *const block = faulty_malloc(64);
+
+		if (block == NULL)
+			return NULL;
+		faulty_free(block);
+	}
+	cr_assert_fail("no NULL came");
+	return NULL;
+}
+
+Test(faulty, null_spurious_says_null_and_counts_it)
+{
+	choose("null-spurious");
+	in_a_thread(call_until_null, NULL);
+	cr_assert_eq(faulty_fired(), 1);
+}
+
+Test(faulty, first_thread_is_spared)
+{
+	choose("null-spurious");
+	for (size_t i = 0; i < 3000; i++) {
+		void *const block = faulty_malloc(64);
+
+		cr_assert_not_null(block);
+		faulty_free(block);
+	}
+	cr_assert_eq(faulty_fired(), 0);
+}
+
+static void *ask_one_class(void *offset)
+{
+	*(uintptr_t *)offset = (uintptr_t)faulty_malloc(72) % 16;
+	cr_assert_eq((uintptr_t)faulty_malloc(40) % 16, 0);
+	return NULL;
+}
+
+Test(faulty, misaligned_class_hits_one_class_only)
+{
+	uintptr_t offset = 0;
+
+	choose("misaligned-class");
+	in_a_thread(ask_one_class, &offset);
+	cr_assert_eq(offset, 8);
+}
+
+static void *shrink(void *first)
+{
+	for (size_t i = 0; i < 20; i++) {
+		unsigned char *block = faulty_malloc(1000);
+
+		memset(block, 5, 1000);
+		block = faulty_realloc(block, 100);
+		if (block[0] != 5)
+			*(bool *)first = true;
+	}
+	return NULL;
+}
+
+Test(faulty, realloc_shrink_damages_the_first_byte)
+{
+	bool damaged = false;
+
+	choose("realloc-shrink");
+	in_a_thread(shrink, &damaged);
+	cr_assert(damaged);
+}
+
+static void *free_with_errno(void *changed)
+{
+	for (size_t i = 0; i < 200; i++) {
+		void *const block = faulty_malloc(64);
+
+		errno = 0;
+		faulty_free(block);
+		if (errno != 0)
+			*(bool *)changed = true;
+	}
+	return NULL;
+}
+
+Test(faulty, errno_free_changes_errno)
+{
+	bool changed = false;
+
+	choose("errno-free");
+	in_a_thread(free_with_errno, &changed);
+	cr_assert(changed);
+}
+
+static void *look_for_dirt(void *dirty)
+{
+	for (size_t i = 0; i < 100; i++) {
+		unsigned char *const block = faulty_calloc(1, 200);
+
+		for (size_t j = 0; j < 200; j++)
+			if (block[j] != 0)
+				*(bool *)dirty = true;
+		faulty_free(block);
+	}
+	return NULL;
+}
+
+Test(faulty, calloc_dirty_leaves_a_byte)
+{
+	bool dirty = false;
+
+	choose("calloc-dirty");
+	in_a_thread(look_for_dirt, &dirty);
+	cr_assert(dirty);
+}
+
+static void *look_for_twins(void *twins)
+{
+	void *last = NULL;
+
+	for (size_t i = 0; i < 500; i++) {
+		void *const block = faulty_malloc(64);
+
+		if (block == last)
+			*(bool *)twins = true;
+		last = block;
+	}
+	return NULL;
+}
+
+Test(faulty, same_twice_gives_a_live_block_again)
+{
+	bool twins = false;
+
+	choose("same-twice");
+	in_a_thread(look_for_twins, &twins);
+	cr_assert(twins);
+}

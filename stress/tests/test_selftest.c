@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The self-test's pure parts: tables read, results classified, rows judged, the score.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stress/control/selftest.h"
+
+static const struct hq_selftest_bug bug = {
+	.name = "same-twice", .checker = "overlap", .scenario = "s", .budget_ns = 1000
+};
+
+static struct hq_result result_of(const char *checker, const char *other, bool gap)
+{
+	struct hq_result result = { .verdict = HQ_VERDICT_FAIL, .wall_ns = 500 };
+
+	if (checker)
+		strcpy(result.findings.list[result.findings.count++].checker, checker);
+	if (other)
+		strcpy(result.findings.list[result.findings.count++].checker, other);
+	if (gap)
+		result.findings.list[0].gap = true;
+	return result;
+}
+
+static struct hq_selftest_seen seen_of(const struct hq_result *result, uint64_t fired)
+{
+	struct hq_selftest_seen seen;
+
+	hq_selftest_classify(&bug, result, fired, &seen);
+	return seen;
+}
+
+/* ---- classes ---- */
+
+Test(selftest, finding_of_the_intended_checker_alone_is_caught)
+{
+	const struct hq_result result = result_of("overlap", NULL, false);
+	const struct hq_selftest_seen seen = seen_of(&result, 3);
+
+	cr_assert_eq(seen.catch, HQ_CATCH_INTENDED);
+	cr_assert(seen.alone);
+}
+
+Test(selftest, intended_checker_counts_also_when_another_speaks_first)
+{
+	const struct hq_result result = result_of("content", "overlap", false);
+	const struct hq_selftest_seen seen = seen_of(&result, 3);
+
+	cr_assert_eq(seen.catch, HQ_CATCH_INTENDED);
+	cr_assert_str_eq(seen.checker, "overlap");
+	cr_assert_not(seen.alone);
+}
+
+Test(selftest, finding_of_another_checker_is_caught_by_another)
+{
+	const struct hq_result result = result_of("content", NULL, false);
+	const struct hq_selftest_seen seen = seen_of(&result, 3);
+
+	cr_assert_eq(seen.catch, HQ_CATCH_OTHER);
+	cr_assert_str_eq(seen.checker, "content");
+}
+
+Test(selftest, gap_is_no_catch)
+{
+	const struct hq_result result = result_of("overlap", NULL, true);
+
+	cr_assert_eq(seen_of(&result, 3).catch, HQ_CATCH_MISSED);
+}
+
+Test(selftest, quiet_run_in_which_the_bug_fired_is_missed)
+{
+	const struct hq_result result = result_of(NULL, NULL, false);
+
+	cr_assert_eq(seen_of(&result, 1).catch, HQ_CATCH_MISSED);
+}
+
+Test(selftest, run_in_which_it_never_fired_proves_nothing_whatever_was_found)
+{
+	const struct hq_result quiet = result_of(NULL, NULL, false);
+	const struct hq_result loud = result_of("overlap", NULL, false);
+
+	cr_assert_eq(seen_of(&quiet, 0).catch, HQ_CATCH_NEVER_FIRED);
+	cr_assert_eq(seen_of(&loud, 0).catch, HQ_CATCH_NEVER_FIRED);
+}
+
+Test(selftest, catch_over_the_budget_is_late)
+{
+	struct hq_result result = result_of("overlap", NULL, false);
+
+	result.wall_ns = 1001;
+	cr_assert_eq(seen_of(&result, 1).catch, HQ_CATCH_LATE);
+}
+
+Test(selftest, skipped_run_was_not_run)
+{
+	struct hq_result result = result_of(NULL, NULL, false);
+
+	result.verdict = HQ_VERDICT_SKIP;
+	cr_assert_eq(seen_of(&result, 0).catch, HQ_CATCH_NOT_RUN);
+}
+
+/* ---- rows ---- */
+
+static enum hq_catch judge(size_t intended, size_t other, size_t missed, size_t never)
+{
+	struct hq_selftest_row row = {
+		.bug = &bug,
+		.runs = intended + other + missed + never,
+		.counts = { [HQ_CATCH_INTENDED] = intended,
+			    [HQ_CATCH_OTHER] = other,
+			    [HQ_CATCH_MISSED] = missed,
+			    [HQ_CATCH_NEVER_FIRED] = never },
+	};
+
+	hq_selftest_judge(&row);
+	return row.catch;
+}
+
+Test(selftest, nineteen_of_twenty_are_enough_and_eighteen_are_not)
+{
+	cr_assert_eq(judge(19, 0, 1, 0), HQ_CATCH_INTENDED);
+	cr_assert_eq(judge(18, 0, 2, 0), HQ_CATCH_MISSED);
+}
+
+Test(selftest, one_run_must_be_caught)
+{
+	cr_assert_eq(judge(1, 0, 0, 0), HQ_CATCH_INTENDED);
+	cr_assert_eq(judge(0, 0, 1, 0), HQ_CATCH_MISSED);
+}
+
+Test(selftest, catches_of_both_kinds_add_up_to_caught_by_another)
+{
+	cr_assert_eq(judge(10, 10, 0, 0), HQ_CATCH_OTHER);
+}
+
+Test(selftest, row_that_fired_nowhere_never_fired)
+{
+	cr_assert_eq(judge(0, 0, 0, 5), HQ_CATCH_NEVER_FIRED);
+}
+
+Test(selftest, row_without_runs_was_not_run)
+{
+	cr_assert_eq(judge(0, 0, 0, 0), HQ_CATCH_NOT_RUN);
+}
+
+Test(selftest, alone_means_in_every_run_and_always_the_same)
+{
+	struct hq_selftest_row row = { .bug = &bug };
+	const struct hq_selftest_seen alone = { .checker = "overlap", .alone = true };
+	const struct hq_selftest_seen together = { .checker = "overlap", .alone = false };
+
+	hq_selftest_add(&row, &alone);
+	cr_assert(row.alone);
+	hq_selftest_add(&row, &together);
+	hq_selftest_add(&row, &alone);
+	cr_assert_not(row.alone);
+}
+
+/* ---- the score ---- */
+
+Test(selftest, last_line_counts_every_class_and_leaves_out_what_has_no_checker)
+{
+	const struct hq_selftest_bug uncovered = { .checker = "-" };
+	const struct hq_selftest_row rows[] = {
+		{ .bug = &bug, .catch = HQ_CATCH_INTENDED },
+		{ .bug = &bug, .catch = HQ_CATCH_OTHER },
+		{ .bug = &bug, .catch = HQ_CATCH_NEVER_FIRED },
+		{ .bug = &uncovered, .catch = HQ_CATCH_MISSED },
+	};
+	struct hq_selftest_score score;
+	char line[300];
+
+	hq_selftest_count(rows, 4, &score);
+	cr_assert_str_eq(hq_selftest_last_line(&score, 42, 1500000000, line, sizeof(line)),
+			 "mutation score: 2 of 3 caught, 1 by the intended checker, 0 missed, "
+			 "0 too late, 1 never fired, 0 not run; 1 without a checker (seed 42, "
+			 "1.5 s)");
+	cr_assert_not(hq_selftest_is_good(&score));
+}
+
+Test(selftest, score_is_good_when_every_bug_with_a_checker_was_caught)
+{
+	const struct hq_selftest_bug uncovered = { .checker = "-" };
+	const struct hq_selftest_row rows[] = {
+		{ .bug = &bug, .catch = HQ_CATCH_OTHER },
+		{ .bug = &uncovered, .catch = HQ_CATCH_MISSED },
+	};
+	struct hq_selftest_score score;
+
+	hq_selftest_count(rows, 2, &score);
+	cr_assert(hq_selftest_is_good(&score));
+}
+
+/* ---- tables ---- */
+
+static const char list[] = "a\tplace\talways\toverlap\tgives twice\n"
+			   "b\tsizes\talways\t-\twraps around\n";
+
+static int read_table(const char *text, struct hq_selftest_bugs *bugs, struct hq_error *error)
+{
+	char path[] = "/tmp/heapquake-test-XXXXXX";
+	const int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	const int status = hq_selftest_read_table(path, bugs, error);
+
+	unlink(path);
+	return status;
+}
+
+Test(selftest, list_of_the_allocator_becomes_bugs)
+{
+	struct hq_selftest_bugs bugs;
+	struct hq_error error;
+
+	cr_assert_eq(hq_selftest_parse_bugs(list, &bugs, &error), 0);
+	cr_assert_eq(bugs.count, 2);
+	cr_assert_str_eq(bugs.list[1].help, "wraps around");
+}
+
+Test(selftest, line_with_a_missing_field_is_refused)
+{
+	struct hq_selftest_bugs bugs;
+	struct hq_error error;
+
+	cr_assert_neq(hq_selftest_parse_bugs("a\tplace\talways\toverlap\n", &bugs, &error), 0);
+	cr_assert_str_eq(error.text, "line 1 of the allocator's bugs is not whole");
+}
+
+Test(selftest, table_gives_scenario_budget_and_subset)
+{
+	struct hq_selftest_bugs bugs;
+	struct hq_error error;
+
+	hq_selftest_parse_bugs(list, &bugs, &error);
+	cr_assert_eq(read_table("a: [calls, 2s, quick]\n", &bugs, &error), 0);
+	cr_assert_str_eq(bugs.list[0].scenario, "calls");
+	cr_assert_eq(bugs.list[0].budget_ns, 2000000000u);
+	cr_assert(bugs.list[0].quick);
+}
+
+Test(selftest, table_that_names_no_bug_is_refused)
+{
+	struct hq_selftest_bugs bugs;
+	struct hq_error error;
+
+	hq_selftest_parse_bugs(list, &bugs, &error);
+	cr_assert_neq(read_table("a: [calls, 2s]\nc: [calls, 2s]\n", &bugs, &error), 0);
+	cr_assert_str_eq(error.text, "line 2: the allocator has no bug 'c'");
+}
+
+Test(selftest, bug_with_a_checker_needs_a_scenario)
+{
+	struct hq_selftest_bugs bugs;
+	struct hq_error error;
+
+	hq_selftest_parse_bugs(list, &bugs, &error);
+	cr_assert_neq(read_table("b: [calls, 2s]\n", &bugs, &error), 0);
+	cr_assert_str_eq(error.text, "bug 'a' has a checker and no scenario");
+}
