@@ -10,14 +10,17 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "injectors/child.h"
 #include "injectors/clock.h"
 #include "stress/control/allocator.h"
 #include "stress/control/run_state.h"
 #include "stress/control/spawn.h"
 #include "stress/observe/drain.h"
+
+/* A killed driver goes at once, unless the kernel holds it. */
+#define DRIVER_PATIENCE_MS 2000
 
 static bool same_file(const char *one, const char *other)
 {
@@ -91,8 +94,7 @@ static void classify_kill(struct hq_run_state *run)
 static void end_driver(struct hq_run_state *run)
 {
 	if (run->driver) {
-		kill(-run->driver, SIGKILL);
-		waitpid(run->driver, NULL, 0);
+		hq_child_stop(run->driver, SIGKILL, DRIVER_PATIENCE_MS);
 		run->driver = 0;
 	}
 	hq_capture_stop(run->driver_capture);

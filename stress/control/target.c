@@ -99,37 +99,48 @@ enum linker {
 	LINKER_NONE,  /* a static program, or one that cannot be read */
 };
 
-static enum linker linker_of_elf(const unsigned char *head, size_t length)
+static enum linker linker_named_by(FILE *file, const Elf64_Phdr *part)
 {
-	Elf64_Ehdr elf;
+	char name[PATH_MAX];
+	const size_t wanted = part->p_filesz < sizeof(name) ? part->p_filesz : sizeof(name);
 
-	memcpy(&elf, head, sizeof(elf));
-	for (size_t i = 0; i < elf.e_phnum; i++) {
+	if (fseeko(file, (off_t)part->p_offset, SEEK_SET) || fread(name, 1, wanted, file) != wanted)
+		return LINKER_NONE;
+	return memmem(name, wanted, "ld-linux", strlen("ld-linux")) ? LINKER_GLIBC : LINKER_OTHER;
+}
+
+/* Program headers may stand anywhere: a tool that changed a path has moved them to the end. */
+static enum linker linker_of_elf(FILE *file, const Elf64_Ehdr *elf)
+{
+	for (size_t i = 0; i < elf->e_phnum; i++) {
 		Elf64_Phdr part;
 
-		if (elf.e_phoff + (i + 1) * sizeof(part) > length)
+		if (fseeko(file, (off_t)(elf->e_phoff + i * sizeof(part)), SEEK_SET) ||
+		    fread(&part, sizeof(part), 1, file) != 1)
 			break;
-		memcpy(&part, head + elf.e_phoff + i * sizeof(part), sizeof(part));
-		if (part.p_type == PT_INTERP && part.p_offset + part.p_filesz <= length)
-			return memmem(head + part.p_offset, part.p_filesz, "ld-linux", 8)
-				       ? LINKER_GLIBC
-				       : LINKER_OTHER;
+		if (part.p_type == PT_INTERP)
+			return linker_named_by(file, &part);
 	}
 	return LINKER_NONE;
 }
 
 static enum linker linker_of_file(const char *path)
 {
-	unsigned char head[4096];
+	Elf64_Ehdr elf = { .e_phnum = 0 };
 	FILE *file = fopen(path, "re");
-	const size_t length = file ? fread(head, 1, sizeof(head), file) : 0;
+	enum linker linker = LINKER_NONE;
 
-	if (file)
-		fclose(file);
-	if (length < sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) ||
-	    head[EI_CLASS] != ELFCLASS64)
-		return length ? LINKER_GLIBC : LINKER_NONE;
-	return linker_of_elf(head, length);
+	if (!file)
+		return linker;
+	const size_t length = fread(&elf, 1, sizeof(elf), file);
+
+	if (length == sizeof(elf) && !memcmp(elf.e_ident, ELFMAG, SELFMAG) &&
+	    elf.e_ident[EI_CLASS] == ELFCLASS64)
+		linker = linker_of_elf(file, &elf);
+	else if (length)
+		linker = LINKER_GLIBC;
+	fclose(file);
+	return linker;
 }
 
 static enum linker linker_of(const char *program)
