@@ -168,6 +168,9 @@ $(B)/targets/%: stress/tests/targets/%.c
 .PHONY: tests
 tests: $(TESTS) $(STRESSES) $(TARGETS) ## build the tests without running them
 
+.PHONY: stresses
+stresses: $(STRESSES)
+
 .PHONY: lint
 lint: ## what the house demands of every file
 	@bash ci/lint.sh
@@ -215,7 +218,7 @@ asan: setup-check ## unit and stress programs under the address and undefined be
 
 .PHONY: tsan
 tsan: setup-check ## threaded tests under the thread sanitizer
-	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan tests
+	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan stresses
 	@bash ci/sanitize.sh tsan
 
 .PHONY: valgrind
