@@ -14,7 +14,7 @@ run_one() {
 	local file=$1 name=$2 folder status
 	folder=$(mktemp -d)
 	(
-		cd "$folder" && timeout -k 5 "${E2E_TIMEOUT:-120}" \
+		cd "$folder" && timeout -k 5 "${E2E_TIMEOUT:-240}" \
 			bash -c 'set -uo pipefail; . "$HERE/lib.sh"; . "$1"; "$2"' e2e "$file" "$name"
 	) >"$folder.log" 2>&1
 	status=$?
