@@ -81,7 +81,7 @@ static void print_expect(void)
 	     "\n"
 	     "  a number with the metric's unit          rss.idle(5s) <= 64MiB\n"
 	     "  [number *] clean                         latency.malloc.p99_9 <= 3 * clean\n"
-	     "  [number *] another metric                rss.peak <= 2 * requested.peak\n"
+	     "  [number *] another metric                rss.peak <= 2 * heap.requested_peak\n"
 	     "\n"
 	     "and the last two may go on with '+ number'. 'clean' is the same metric in runs "
 	     "without\n"

@@ -130,7 +130,7 @@ static void wind_up(struct hq_run_state *run)
 /* Without rules there is nothing to be in force. */
 static bool rules_are_in_force(const struct hq_run_state *run)
 {
-	return run->spec->mechanism == HQ_MECHANISM_NONE ||
+	return run->wire->config.mechanism == HQ_MECHANISM_NONE ||
 	       hq_load_acquire(&run->wire->plane.armed);
 }
 

@@ -27,7 +27,10 @@ static void fill_config(struct hq_run_state *run)
 	struct hq_wire_config *config = &run->wire->config;
 	struct hq_plane *plane = &run->wire->plane;
 
-	config->mechanism = run->spec->mechanism;
+	/* A static filter knows no gate: without faults it must not be there at all. */
+	config->mechanism = run->spec->faulted || run->spec->mechanism != HQ_MECHANISM_STATIC ?
+				    run->spec->mechanism :
+				    HQ_MECHANISM_NONE;
 	config->is_host = plan->is_host;
 	config->guard_every = plan->guard_every;
 	config->guard_tails = plan->guard_tails;

@@ -260,7 +260,7 @@ const struct hq_option hq_run_option_table[] = {
 	  "idle time after everything was freed; at least what the expectations ask for" },
 	{ "sample", HQ_OPTION_DURATION, AT(sample_ns), "1ms", 100 * HQ_US, 1 * HQ_S, NULL,
 	  "time between two readings of resident memory" },
-	{ "pairs", HQ_OPTION_COUNT, AT(pairs), "3", 1, 100, NULL,
+	{ "pairs", HQ_OPTION_COUNT, AT(pairs), "3", 1, 32, NULL,
 	  "clean and faulted runs each, where an expectation says 'clean'" },
 	{ "memory-cap", HQ_OPTION_SIZE, AT(memory_cap_bytes), "0", 0, 0, NULL,
 	  "a target that holds more resident memory is killed; 0: no cap" },
