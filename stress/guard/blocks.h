@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which memory of a program belongs to live blocks: three bits for every 8 bytes of its addresses,
- * in leaves that are made when a block first needs them. No lock, no table of blocks: the bits say
+ * Which memory of a program belongs to live blocks: two bits for every 8 bytes of its addresses, in
+ * leaves that are made when a block first needs them. No lock, no table of blocks: the bits say
  * where a block begins, what it covers and where it ends, so its size is known when it is freed.
  *
- *   start  a block begins in these 8 bytes
- *   cover  a block covers them
- *   end    a block ends in them
+ *   first   a block begins in these 8 bytes, and goes on
+ *   inside  a block covers them, begins before and goes on
+ *   last    a block ends in them; it may begin there as well
+ *
+ * A block of up to 8 bytes looks like the end of a larger one: a program that frees the last 8
+ * bytes of a block is not found out.
  *
  * Order of use: a block is left before it is freed, and entered after it was allocated, so what is
  * entered is always a part of what is live, and an overlap is real whatever other threads do. A

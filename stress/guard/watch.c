@@ -353,10 +353,9 @@ void hq_guard_free(void *block, uint64_t caller)
 		return;
 	}
 	count_call();
-	size = hq_blocks_size(&hq_guard.blocks, (uintptr_t)block);
+	size = hq_blocks_leave(&hq_guard.blocks, (uintptr_t)block);
 	if (size)
 		sure_size(block, size, caller);
-	size = hq_blocks_leave(&hq_guard.blocks, (uintptr_t)block);
 	/* What the allocator does with such a block is not its fault, so it does not see it. */
 	if (!size && is_no_block(block, caller))
 		return;
@@ -397,15 +396,13 @@ struct kept {
 
 static struct kept take_out(void *block, size_t size, uint64_t caller)
 {
-	struct kept kept = { .size = hq_blocks_size(&hq_guard.blocks, (uintptr_t)block) };
+	struct kept kept = { .size = hq_blocks_leave(&hq_guard.blocks, (uintptr_t)block) };
 
-	if (kept.size) {
-		kept.bytes = sure_size(block, kept.size, caller);
-		kept.bytes = kept.bytes < size ? kept.bytes : size;
-		kept.digest = digest_of(block, kept.bytes);
-	}
-	if (!hq_blocks_leave(&hq_guard.blocks, (uintptr_t)block))
-		kept.size = 0;
+	if (!kept.size)
+		return kept;
+	kept.bytes = sure_size(block, kept.size, caller);
+	kept.bytes = kept.bytes < size ? kept.bytes : size;
+	kept.digest = digest_of(block, kept.bytes);
 	return kept;
 }
 
