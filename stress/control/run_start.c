@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,10 +49,17 @@ static void fill_config(struct hq_run_state *run)
 	config->worker_count = plan->workload->threads(plan->workload_options);
 }
 
-/* In the child, last before exec. */
+/*
+ * In the child, last before exec. The host gets the same addresses in every run, since whether a call
+ * would split a mapping, and so whether it may be hit, depends on what lies beside it. Where a sandbox
+ * forbids that, runs differ a little more.
+ */
 static int enter_child(void *cookie)
 {
 	struct hq_run_state *run = cookie;
+
+	if (run->spec->plan->is_host)
+		personality(ADDR_NO_RANDOMIZE);
 	int result = run->spec->faulted ? hq_hurdles_enter(&run->hurdles) : 0;
 
 	if (!result && run->spec->mechanism == HQ_MECHANISM_NOTIFY)
