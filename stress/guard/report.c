@@ -8,6 +8,9 @@
 #include "injectors/syscall/raw.h"
 #include "stress/guard/guard.h"
 
+/* Naming a place reads the whole list of mappings, and a report shows the first few events. */
+#define SITES_NAMED 64u
+
 static uint64_t clock_ns(void)
 {
 	struct timespec now = { .tv_sec = 0 };
@@ -22,7 +25,7 @@ void hq_guard_event(struct hq_event event, uint64_t caller)
 	const uint32_t index = hq_fetch_add_relaxed(&log->claimed, 1);
 
 	if (index >= HQ_GUARD_EVENTS) {
-		/* Far from wrapping, whatever comes: it is only compared with the room. */
+		/* So that it never wraps, whatever comes. */
 		hq_fetch_add_relaxed(&log->claimed, -1u);
 		hq_store_relaxed(&log->overrun, 1);
 		return;
@@ -30,7 +33,8 @@ void hq_guard_event(struct hq_event event, uint64_t caller)
 	event.time_ns = clock_ns();
 	event.worker = HQ_EVENT_GUARD;
 	event.op = (uint64_t)hq_raw1(SYS_gettid, 0);
-	hq_guard_site(caller, event.site);
+	if (index < SITES_NAMED)
+		hq_guard_site(caller, event.site);
 	log->entries[index].event = event;
 	/* Pairs with the acquire of the controller: the event is written. */
 	hq_store_release(&log->entries[index].whole, 1);

@@ -147,7 +147,8 @@ static void check_usable(const struct hq_guard_call *call, void *block)
 	if (!hq_guard.next.usable_is_its_own || hq_guard_self.calls % USABLE_EVERY)
 		return;
 	usable = hq_guard.next.usable_size(block);
-	if (usable >= call->ask)
+	/* tcmalloc says 0 of every block until its constructor has run, which may come late. */
+	if (usable >= call->ask || usable == 0)
 		return;
 	event = event_of(HQ_EVENT_USABLE, block, call->size);
 	event.expected = call->ask;

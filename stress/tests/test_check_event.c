@@ -50,11 +50,30 @@ static const struct expected {
 	  "free(0x1000) changed errno from EBUSY to ENOENT" },
 	{ "null-errno", HQ_EVENT_ERRNO_NULL, "an allocation failed without errno ENOMEM",
 	  "NULL for 64 bytes came with errno ENOENT instead of ENOMEM" },
+	{ "program-free", HQ_EVENT_PROGRAM_FREE, "the program freed what is no live block",
+	  "0x1000 is no live block" },
+	{ "program-tail", HQ_EVENT_PROGRAM_TAIL, "bytes behind a block changed",
+	  "block 0x1000, offset 8: expected 0x10, got 0x2" },
 	{ "realloc", HQ_EVENT_REALLOC, "realloc lost what the block held",
 	  "block 0x1000 of 64 bytes, offset 8: expected 0x10, got 0x2" },
 	{ "usable-size", HQ_EVENT_USABLE, "malloc_usable_size is below the requested size",
 	  "block 0x1000: 2 bytes usable, 16 bytes requested" },
 };
+
+Test(event, what_a_guard_saw_names_thread_and_caller)
+{
+	struct hq_observations seen = observed_good();
+	struct hq_event event = event_of(HQ_EVENT_OVERLAP);
+	struct hq_findings findings;
+
+	event.worker = HQ_EVENT_GUARD;
+	strcpy(event.site, "redis-server+0x4f10");
+	seen.events = &event;
+	seen.event_count = 1;
+	findings = observed_check("overlap", &seen);
+	cr_assert(strstr(findings.list[0].evidence, "thread 77, called from redis-server+0x4f10"),
+		  "%s", findings.list[0].evidence);
+}
 
 Test(event, each_kind_becomes_a_finding_of_its_checker)
 {

@@ -44,6 +44,36 @@ Test(recorded, dropped_events_are_a_gap)
 	assert_gap(&observed, "12 events");
 }
 
+Test(recorded, guard_that_was_not_loaded_is_a_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.guarded = true;
+	assert_gap(&observed, "the guard was not loaded");
+	observed.guard_programs = 1;
+	cr_assert_eq(observed_check("recorded", &observed).count, 0);
+}
+
+Test(recorded, guard_behind_a_programs_own_malloc_is_a_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.guarded = true;
+	observed.guard_programs = 1;
+	observed.guard_refused = 3;
+	assert_gap(&observed, "3 programs");
+}
+
+Test(recorded, blocks_that_the_guard_had_no_memory_for_are_a_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.guarded = true;
+	observed.guard_programs = 1;
+	observed.guard_unwatched = 5;
+	assert_gap(&observed, "5 blocks");
+}
+
 Test(recorded, dropped_fault_records_are_no_gap)
 {
 	struct hq_observations observed = complete();

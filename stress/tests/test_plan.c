@@ -11,6 +11,7 @@
 
 #include "injectors/units.h"
 #include "stress/control/allocator.h"
+#include "stress/control/guard.h"
 #include "stress/control/scenario.h"
 
 static const struct hq_allocator jemalloc = {
@@ -68,6 +69,35 @@ Test(plan, lists_outlive_the_scenario)
 	cr_assert_str_eq(plan.driver[0], "/bin/true");
 	cr_assert_str_eq(plan.library, jemalloc.library);
 	cr_assert_eq(plan.seed, 7);
+}
+
+Test(plan, guard_prints_as_it_was_asked_for)
+{
+	static const char *const ways[] = { "full", "canary", "1/64" };
+
+	for (size_t i = 0; i < 3; i++) {
+		char section[100], line[40], *text;
+
+		snprintf(section, sizeof(section),
+			 HEAD "target: { command: /bin/true, guard: %s }\n", ways[i]);
+		snprintf(line, sizeof(line), "  guard: %s\n", ways[i]);
+		resolve(section, &jemalloc, 7, &plan);
+		text = print(&plan);
+		cr_expect(strstr(text, line), "%s", text);
+		free(text);
+		hq_plan_clear(&plan);
+	}
+}
+
+Test(plan, guard_of_no_such_kind_is_refused)
+{
+	static const char *const wrong[] = { "", "half", "1/0", "1/x", "1/1000001", "canary " };
+	struct hq_plan none = { .guard_every = 0 };
+	struct hq_error why;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		cr_expect(hq_guard_parse(wrong[i], &none, &why) < 0, "'%s'", wrong[i]);
+	cr_expect_eq(none.guard_every, 0);
 }
 
 Test(plan, clean_runs_are_needed_when_an_expectation_says_clean)
