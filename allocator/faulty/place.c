@@ -81,20 +81,26 @@ static void *again_after_migration(size_t size)
 	return block;
 }
 
-/* The block that another thread was given last. */
+/* The block that another thread was given last, if it is large enough. */
+static void *others_last(size_t size)
+{
+	for (size_t i = 0; i < LAST_THREADS; i++) {
+		void *const block = faulty_load(&last_of[i]);
+
+		if (i != faulty_thread_number() % LAST_THREADS && block != NULL &&
+		    faulty_block_size(block) >= size)
+			return block;
+	}
+	return NULL;
+}
+
 static void *again_across(size_t size)
 {
-	void *block = NULL;
+	void *const block = faulty_is_on(FAULTY_SAME_TWICE_CROSS) ? others_last(size) : NULL;
 
-	if (!faulty_is_on(FAULTY_SAME_TWICE_CROSS))
+	if (block == NULL || !faulty_strikes(FAULTY_SAME_TWICE_CROSS))
 		return NULL;
-	for (size_t i = 0; i < LAST_THREADS && block == NULL; i++) {
-		if (i != faulty_thread_number() % LAST_THREADS)
-			block = faulty_load(&last_of[i]);
-	}
-	if (block == NULL || faulty_block_size(block) < size)
-		return NULL;
-	return faulty_strikes(FAULTY_SAME_TWICE_CROSS) && never_free(block) ? block : NULL;
+	return never_free(block) ? block : NULL;
 }
 
 void *faulty_place_again(size_t size)

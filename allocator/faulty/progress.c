@@ -7,7 +7,8 @@
 
 #include "allocator/faulty/core.h"
 
-#define SPIKE_NS 5000000
+#define SPIKE_NS   5000000
+#define LINK_STEPS 4u /* what following a link to cold memory costs, in additions */
 
 static _Atomic uint64_t walked;
 
@@ -32,11 +33,11 @@ void faulty_progress_call(void)
 /* As a list of everything free would cost: each walk is longer than the one before. */
 static void walk(void)
 {
-	const uint64_t length = faulty_add(&walked, 1);
-	volatile uint64_t sum = 0;
+	const uint64_t length = faulty_add(&walked, 1) * LINK_STEPS;
+	volatile uint64_t steps = 0;
 
-	for (uint64_t i = 0; i < length; i++)
-		sum += i;
+	while (steps < length)
+		steps++;
 }
 
 void faulty_progress_freed(bool is_cross)

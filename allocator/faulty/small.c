@@ -4,12 +4,14 @@
  * whose blocks are all back is a free run again.
  */
 #include <sched.h>
+#include <time.h>
 
 #include "allocator/faulty/core.h"
 
 #define FINE_CLASSES  8u /* 16 to 128 in steps of 16; then four for each doubling */
 #define SPAN_BLOCKS   8u /* at least */
 #define RACE_PATIENCE 3u
+#define LOCK_GAP_NS   200000
 
 size_t faulty_class_size(unsigned class)
 {
@@ -53,8 +55,18 @@ static void unlink_partial(struct faulty_run *span)
 		span->next->previous = span->previous;
 }
 
+/* Time for another thread to come between two locks; rare in life, and certain here. */
+static void widen_gap(void)
+{
+	const struct timespec gap = { .tv_nsec = LOCK_GAP_NS };
+
+	nanosleep(&gap, NULL);
+}
+
 static struct faulty_run *add_span(unsigned class)
 {
+	if (faulty_is_on(FAULTY_DEADLOCK))
+		widen_gap();
 	const size_t size = faulty_class_size(class);
 	const size_t units = (size * SPAN_BLOCKS + FAULTY_UNIT - 1) / FAULTY_UNIT;
 	struct faulty_run *const span = faulty_pages_take(units, FAULTY_SMALL);
@@ -151,7 +163,7 @@ static void give_spans(struct faulty_run *spans)
 static void lock_upside_down(unsigned class)
 {
 	pthread_mutex_lock(&faulty_heap.pages_lock);
-	sched_yield();
+	widen_gap();
 	pthread_mutex_lock(&faulty_heap.class_locks[class]);
 	pthread_mutex_unlock(&faulty_heap.pages_lock);
 }
