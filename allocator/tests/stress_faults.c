@@ -27,7 +27,7 @@
 #define STRESS_THREADS      3
 #define STRESS_SLOTS        400
 #define STRESS_SCENES       300
-#define STRESS_SCENES_MOST  6000
+#define STRESS_SCENES_MOST  15000
 #define STRESS_SCENE_NS     4000000
 #define STRESS_RESIDENT_MAX ((size_t)64 << 20)
 
