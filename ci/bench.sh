@@ -9,7 +9,7 @@ names=("$@")
 if [ $# = 0 ]; then
 	mapfile -t names < <(find "$build" -path '*/tests/bench_*' -type f -executable ! -path '*/obj/*' \
 		-printf '%f\n' | sed 's/^bench_//' | sort)
-	names+=(driver)
+	names+=(driver guard)
 fi
 status=0
 
@@ -48,6 +48,11 @@ driver() {
 for name in "${names[@]}"; do
 	if [ "$name" = driver ]; then
 		driver || status=1
+		continue
+	fi
+	if [ "$name" = guard ]; then
+		echo "== guard"
+		python3 ci/bench_guard.py "$build" || status=1
 		continue
 	fi
 	program=$(find "$build" -path "*/tests/bench_$name" -type f -executable ! -path '*/obj/*' | head -n 1)
