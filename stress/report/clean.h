@@ -16,7 +16,7 @@ enum hq_clean {
 };
 
 /* Room for any text of a result (the longest is the repro line), each byte as \xNN. */
-#define HQ_CLEAN_SIZE (4 * 1200 + 1)
+#define HQ_CLEAN_SIZE (4 * 4096 + 1)
 
 /*
  * Writes valid UTF-8: bytes that are none, and control characters unless they may stay, become \xNN
