@@ -14,7 +14,7 @@ Every wrong scenario is refused with its place and a reason, before anything run
   heapquake: bad-known.yaml:5:3: say why mimalloc is known to fail: 'because'
   heapquake: bad-known.yaml:6:49: unknown checker 'overlapp'; did you mean 'overlap'?
   heapquake: bad-known.yaml:6:70: sometimes must be true or false, not 'maybe'
-  heapquake: bad-run.yaml:3:40: pairs: 0 is out of range; write 1 to 100
+  heapquake: bad-run.yaml:3:40: pairs: 0 is out of range; write 1 to 32
   heapquake: bad-run.yaml:3:54: mechanism: unknown value 'trpa'; did you mean 'trap'?
   heapquake: bad-run.yaml:3:60: unknown key 'sed' in run; did you mean 'seed'?
   heapquake: bad-target.yaml:3:12: command: the quote ' is not closed
