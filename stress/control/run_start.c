@@ -29,9 +29,9 @@ static void fill_config(struct hq_run_state *run)
 	struct hq_plane *plane = &run->wire->plane;
 
 	/* A static filter knows no gate: without faults it must not be there at all. */
-	config->mechanism = run->spec->faulted || run->spec->mechanism != HQ_MECHANISM_STATIC ?
-				    run->spec->mechanism :
-				    HQ_MECHANISM_NONE;
+	config->mechanism = run->spec->faulted || run->spec->mechanism != HQ_MECHANISM_STATIC
+				    ? run->spec->mechanism
+				    : HQ_MECHANISM_NONE;
 	config->is_host = plan->is_host;
 	config->guard_every = plan->guard_every;
 	config->guard_tails = plan->guard_tails;
@@ -50,9 +50,9 @@ static void fill_config(struct hq_run_state *run)
 }
 
 /*
- * In the child, last before exec. The host gets the same addresses in every run, since whether a call
- * would split a mapping, and so whether it may be hit, depends on what lies beside it. Where a sandbox
- * forbids that, runs differ a little more.
+ * In the child, last before exec. The host gets the same addresses in every run, since whether a
+ * call would split a mapping, and so whether it may be hit, depends on what lies beside it. Where a
+ * sandbox forbids that, runs differ a little more.
  */
 static int enter_child(void *cookie)
 {
