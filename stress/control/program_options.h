@@ -65,7 +65,6 @@ struct hq_program_option {
 	const char *fallback; /* default, as text; NULL: none */
 	uint64_t min, max;    /* COUNT and DURATION; max 0: no bound */
 	const char *const *choices;
-	const char *only; /* the one command that takes it; NULL: see the table of commands */
 	const char *only;  /* the one command that takes it; NULL: see the table of commands */
 	const char *group; /* heading in help */
 	const char *help;
