@@ -377,7 +377,7 @@ static int get_latency_mean(const struct hq_observations *observations,
 
 	if (status)
 		return status;
-	*value = (double)hq_load_relaxed(&hist->sum_ns) / (double)hq_hist_count(hist);
+	*value = hq_hist_mean_ns(hist);
 	return 0;
 }
 

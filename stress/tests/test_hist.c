@@ -162,3 +162,22 @@ Test(hist, merged_histograms_are_as_if_recorded_in_one)
 	free(a);
 	free(b);
 }
+
+Test(hist, mean_is_exact_for_small_values_and_near_for_large_ones)
+{
+	static struct hq_hist small, large;
+	double sum_ns = 0;
+
+	cr_assert_eq(hq_hist_mean_ns(&small), 0);
+	for (uint64_t ns = 1; ns <= 1000; ns++)
+		hq_hist_record(&small, ns);
+	cr_assert_eq(hq_hist_mean_ns(&small), 500.5);
+	for (uint64_t ns = 1000000; ns < 3000000; ns += 997) {
+		hq_hist_record(&large, ns);
+		sum_ns += (double)ns;
+	}
+	const double mean_ns = sum_ns / (double)hq_hist_count(&large);
+
+	cr_assert_gt(hq_hist_mean_ns(&large), mean_ns * (1 - 1.0 / 1024));
+	cr_assert_lt(hq_hist_mean_ns(&large), mean_ns * (1 + 1.0 / 1024));
+}

@@ -25,7 +25,6 @@ void hq_hist_add(struct hq_hist *into, const struct hq_hist *from)
 
 	for (uint32_t i = 0; i < HQ_HIST_BUCKETS; i++)
 		hq_count_own(&into->buckets[i], hq_load_relaxed(&from->buckets[i]));
-	hq_count_own(&into->sum_ns, hq_load_relaxed(&from->sum_ns));
 	if (max_ns > hq_load_relaxed(&into->max_ns))
 		hq_store_relaxed(&into->max_ns, max_ns);
 }
@@ -37,6 +36,27 @@ uint64_t hq_hist_count(const struct hq_hist *hist)
 	for (uint32_t i = 0; i < HQ_HIST_BUCKETS; i++)
 		count += hq_load_relaxed(&hist->buckets[i]);
 	return count;
+}
+
+/* The last bucket has no end of its own; its samples are taken for the largest. */
+static double middle_ns(const struct hq_hist *hist, uint32_t index)
+{
+	if (index == HQ_HIST_BUCKETS - 1)
+		return (double)hq_load_relaxed(&hist->max_ns);
+	const double upper = (double)hq_hist_upper(index);
+	const double below = index ? (double)hq_hist_upper(index - 1) : -1;
+
+	return (below + 1 + upper) / 2;
+}
+
+double hq_hist_mean_ns(const struct hq_hist *hist)
+{
+	const uint64_t count = hq_hist_count(hist);
+	double sum_ns = 0;
+
+	for (uint32_t i = 0; i < HQ_HIST_BUCKETS; i++)
+		sum_ns += middle_ns(hist, i) * hq_load_relaxed(&hist->buckets[i]);
+	return count ? sum_ns / (double)count : 0;
 }
 
 /*

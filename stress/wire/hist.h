@@ -19,7 +19,6 @@
 
 struct hq_hist {
 	_Atomic uint64_t max_ns;
-	_Atomic uint64_t sum_ns;
 	_Atomic uint32_t buckets[HQ_HIST_BUCKETS];
 };
 
@@ -35,11 +34,10 @@ static inline uint32_t hq_hist_index(uint64_t ns)
 	       (uint32_t)((ns >> octave) - HQ_HIST_STEPS);
 }
 
-/* One sample. Only the owning thread may call it. */
+/* One sample: one store, unless it is the largest so far. Only the owning thread may call it. */
 static inline void hq_hist_record(struct hq_hist *hist, uint64_t ns)
 {
 	hq_count_own(&hist->buckets[hq_hist_index(ns)], 1);
-	hq_count_own(&hist->sum_ns, ns);
 	if (ns > hq_load_relaxed(&hist->max_ns))
 		hq_store_relaxed(&hist->max_ns, ns);
 }
@@ -51,6 +49,9 @@ uint64_t hq_hist_upper(uint32_t index);
 void hq_hist_add(struct hq_hist *into, const struct hq_hist *from);
 
 uint64_t hq_hist_count(const struct hq_hist *hist);
+
+/* The mean, each sample taken for the middle of its bucket: exact below 2048 ns. 0 if empty. */
+double hq_hist_mean_ns(const struct hq_hist *hist);
 
 /*
  * The value at or below which `quantile` (0..1) of the samples lie: never below the exact quantile
