@@ -39,12 +39,15 @@ Test(program_options, value_follows_after_a_blank_or_an_equals_sign)
 	cr_assert_str_eq(invocation.words[0], "a.yaml");
 }
 
-Test(program_options, guard_takes_a_value_behind_an_equals_sign_or_none)
+Test(program_options, guard_needs_no_value)
 {
 	cr_assert_eq(parse("run", "--guard a.yaml"), 0, "%s", error.text);
 	cr_assert_str_eq(invocation.settings.guard, "full");
 	cr_assert_str_eq(invocation.words[0], "a.yaml");
-	clear();
+}
+
+Test(program_options, guard_takes_a_value_behind_an_equals_sign)
+{
 	cr_assert_eq(parse("run", "--guard=1/64 a.yaml"), 0, "%s", error.text);
 	cr_assert_str_eq(invocation.settings.guard, "1/64");
 }
