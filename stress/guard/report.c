@@ -3,21 +3,11 @@
  * What the guard writes into the wire: events, each into an entry that its thread claimed; calls,
  * some at a time; and when the program's first process leaves, what it has not freed.
  */
-#include <time.h>
-
 #include "injectors/syscall/raw.h"
 #include "stress/guard/guard.h"
 
 /* Naming a place reads the whole list of mappings, and a report shows the first few events. */
 #define SITES_NAMED 64u
-
-static uint64_t clock_ns(void)
-{
-	struct timespec now = { .tv_sec = 0 };
-
-	hq_raw3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 void hq_guard_event(struct hq_event event, uint64_t caller)
 {
@@ -30,7 +20,7 @@ void hq_guard_event(struct hq_event event, uint64_t caller)
 		hq_store_relaxed(&log->overrun, 1);
 		return;
 	}
-	event.time_ns = clock_ns();
+	event.time_ns = hq_raw_now_ns();
 	event.worker = HQ_EVENT_GUARD;
 	event.op = (uint64_t)hq_raw1(SYS_gettid, 0);
 	if (index < SITES_NAMED)

@@ -15,6 +15,7 @@
  */
 #include "stress/host/host.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -8,66 +8,32 @@
 #ifndef HQ_STRESS_HOST_SYSTEM_H
 #define HQ_STRESS_HOST_SYSTEM_H
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+#include <sys/types.h>
 #include <time.h>
-#include <unistd.h>
 
-static inline long hq_system_call(long number, long a, long b, long c, long d, long e, long f)
-{
-#if defined(__x86_64__)
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-#elif defined(__aarch64__)
-	register long x8 __asm__("x8") = number;
-	register long x0 __asm__("x0") = a;
-	register long x1 __asm__("x1") = b;
-	register long x2 __asm__("x2") = c;
-	register long x3 __asm__("x3") = d;
-	register long x4 __asm__("x4") = e;
-	register long x5 __asm__("x5") = f;
-
-	__asm__ volatile("svc 0"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-			 : "memory");
-	return x0;
-#else
-	const long result = syscall(number, a, b, c, d, e, f);
-
-	return result == -1 ? -errno : result;
-#endif
-}
+#include "injectors/syscall/raw.h"
 
 /* Zeroed shared memory, not reserved in advance; NULL on failure. */
 static inline void *hq_system_map(size_t size)
 {
-	const long result = hq_system_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
-					   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const long result = hq_raw6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return result < 0 && result > -4096 ? NULL : (void *)result;
 }
 
 static inline void hq_system_unmap(void *address, size_t size)
 {
-	hq_system_call(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);
+	hq_raw6(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);
 }
 
 static inline long hq_system_forbid(void *address, size_t size)
 {
-	return hq_system_call(SYS_mprotect, (long)address, (long)size, PROT_NONE, 0, 0, 0);
+	return hq_raw6(SYS_mprotect, (long)address, (long)size, PROT_NONE, 0, 0, 0);
 }
 
 static inline void hq_system_sleep_ns(uint64_t ns)
@@ -75,7 +41,7 @@ static inline void hq_system_sleep_ns(uint64_t ns)
 	const struct timespec time = { .tv_sec = (time_t)(ns / 1000000000u),
 				       .tv_nsec = (long)(ns % 1000000000u) };
 
-	hq_system_call(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&time, 0, 0, 0);
+	hq_raw6(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&time, 0, 0, 0);
 }
 
 static inline void hq_system_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
@@ -83,23 +49,22 @@ static inline void hq_system_futex_wait(_Atomic uint32_t *word, uint32_t value, 
 	const struct timespec time = { .tv_sec = (time_t)(timeout_ns / 1000000000u),
 				       .tv_nsec = (long)(timeout_ns % 1000000000u) };
 
-	hq_system_call(SYS_futex, (long)word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, (long)&time,
-		       0, 0);
+	hq_raw6(SYS_futex, (long)word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, (long)&time, 0, 0);
 }
 
 static inline void hq_system_futex_wake_all(_Atomic uint32_t *word)
 {
-	hq_system_call(SYS_futex, (long)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, 0, 0, 0);
+	hq_raw6(SYS_futex, (long)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, 0, 0, 0);
 }
 
 static inline pid_t hq_system_parent(void)
 {
-	return (pid_t)hq_system_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	return (pid_t)hq_raw6(SYS_getppid, 0, 0, 0, 0, 0, 0);
 }
 
 static inline pid_t hq_system_thread_id(void)
 {
-	return (pid_t)hq_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	return (pid_t)hq_raw6(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
 #endif
