@@ -35,6 +35,8 @@ void faulty_fork_child(void)
 	if (faulty_strikes_anywhere(FAULTY_FORK_LOCKED))
 		for (unsigned class = 0; class < FAULTY_CLASSES; class ++)
 			pthread_mutex_lock(&faulty_heap.class_locks[class]);
+	/* Every class: which ones a child asks for depends on its environment. */
 	if (faulty_strikes_anywhere(FAULTY_FORK_CRASH))
-		faulty_heap.partial[0] = (struct faulty_run *)8;
+		for (unsigned class = 0; class < FAULTY_CLASSES; class ++)
+			faulty_heap.partial[class] = (struct faulty_run *)8;
 }
