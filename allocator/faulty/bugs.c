@@ -43,11 +43,13 @@ static struct {
 	bool on[FAULTY_BUG_COUNT];
 	struct fires own;
 	struct fires *fires;
+	uint32_t spared; /* opportunities of the first thread; 0: all of them */
 	char list[LIST_BYTES];
 } bugs = { .fires = &bugs.own };
 
 static _Thread_local uint32_t opportunities[FAULTY_BUG_COUNT];
 static _Thread_local int8_t is_first_thread; /* 0: not known yet, 1: yes, -1: no */
+static _Thread_local uint64_t passed_by_first;
 
 const char *faulty_when_name(enum faulty_when when)
 {
@@ -187,11 +189,20 @@ EXPORT uint64_t faulty_fired(void)
 	return faulty_load(&bugs.fires->count);
 }
 
-static bool in_first_thread(void)
+void faulty_spare_first(uint32_t opportunities_of_first)
+{
+	bugs.spared = opportunities_of_first;
+}
+
+/* In the first thread of a process, and that is still to be left alone. */
+static bool is_spared(void)
 {
 	if (is_first_thread == 0)
 		is_first_thread = getpid() == (pid_t)syscall(SYS_gettid) ? 1 : -1;
-	return is_first_thread > 0;
+	if (is_first_thread < 0)
+		return false;
+	passed_by_first++;
+	return bugs.spared == 0 || passed_by_first <= bugs.spared;
 }
 
 static bool has_turn(enum faulty_bug bug)
@@ -201,7 +212,7 @@ static bool has_turn(enum faulty_bug bug)
 
 bool faulty_strikes(enum faulty_bug bug)
 {
-	return bugs.on[bug] && !in_first_thread() && has_turn(bug) && faulty_fire(bug);
+	return bugs.on[bug] && !is_spared() && has_turn(bug) && faulty_fire(bug);
 }
 
 bool faulty_strikes_anywhere(enum faulty_bug bug)

@@ -155,6 +155,12 @@ void faulty_count_into(const char *path);
 bool faulty_is_on(enum faulty_bug bug);
 
 /*
+ * Lets the first thread of a process meet bugs as well, once it has passed that many opportunities.
+ * 0: never, which is the default.
+ */
+void faulty_spare_first(uint32_t opportunities);
+
+/*
  * True when the bug strikes now: it is on, this is not the first thread of the process (so that
  * programs start), and it is the turn of this opportunity. Counts the fire.
  */

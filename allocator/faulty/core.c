@@ -116,6 +116,7 @@ static void refuse(const char *word, const char *nearest)
 __attribute__((constructor)) void faulty_start(void)
 {
 	const char *const names = getenv("FAULTY"), *const path = getenv("FAULTY_COUNT");
+	const char *const spared = getenv("FAULTY_SPARED");
 	const char *nearest;
 	char word[64];
 
@@ -123,6 +124,8 @@ __attribute__((constructor)) void faulty_start(void)
 		return;
 	if (path != NULL)
 		faulty_count_into(path);
+	if (spared != NULL)
+		faulty_spare_first((uint32_t)strtoul(spared, NULL, 10));
 	if (names != NULL && faulty_choose(names, word, &nearest) != 0)
 		refuse(word, nearest);
 	pthread_atfork(faulty_fork_prepare, faulty_fork_parent, faulty_fork_child);

@@ -198,6 +198,24 @@ Test(faulty, first_thread_is_spared)
 	cr_assert_eq(faulty_fired(), 0);
 }
 
+Test(faulty, first_thread_meets_bugs_after_it_was_spared_for_a_while)
+{
+	size_t calls = 0;
+
+	choose("null-spurious");
+	faulty_spare_first(500);
+	for (; calls < 3000; calls++) {
+		void *const block = faulty_malloc(64);
+
+		if (block == NULL)
+			break;
+		faulty_free(block);
+	}
+	/* It is the turn of every thousandth opportunity after those. */
+	cr_assert_eq(calls, 1499);
+	cr_assert_eq(faulty_fired(), 1);
+}
+
 static void *ask_one_class(void *offset)
 {
 	*(uintptr_t *)offset = (uintptr_t)faulty_malloc(72) % 16;

@@ -24,6 +24,7 @@ struct hq_finding {
 	char text[360];     /* one sentence: what broke, where */
 	char evidence[640]; /* lines of detail, "" if none */
 	uint64_t count;     /* how often this very thing was seen; at least 1 */
+	uint64_t time_ns;   /* CLOCK_MONOTONIC of the first time; 0: it has no one moment */
 };
 
 struct hq_findings {

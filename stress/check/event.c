@@ -100,6 +100,7 @@ void hq_check_events(const struct hq_observations *observations, const struct hq
 	if (!finding)
 		return;
 	finding->count = count_events(observations, words->kind);
+	finding->time_ns = event->time_ns;
 	for (int shown = 0; event && shown < EVENTS_SHOWN; shown++) {
 		add_event(observations, words, event, finding);
 		event = next_event(observations, words->kind, event);

@@ -438,5 +438,6 @@ void hq_case_run(const struct hq_plan *plan, struct hq_case_context *context,
 			 result->reason);
 		end_with(result, HQ_VERDICT_FAIL, error.text);
 	}
-	result->wall_ns = hq_now_ns() - started_ns;
+	result->judged_ns = hq_now_ns();
+	result->wall_ns = result->judged_ns - started_ns;
 }

@@ -297,20 +297,20 @@ static int add_bug_plans(struct selftest *test, struct hq_cases *cases, struct h
 	return status;
 }
 
-/* How often the bug of a case struck; it takes the file away. */
-static uint64_t take_fired(const struct selftest *test, size_t index)
+/* How often the bug of a case struck, and when first; it takes the file away. */
+static struct hq_selftest_fires take_fires(const struct selftest *test, size_t index)
 {
-	uint64_t fired = 0;
+	struct hq_selftest_fires fires = { .count = 0 };
 	char file[96];
 	const int fd = open(count_file(test, index, file), O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return 0;
-	if (read(fd, &fired, sizeof(fired)) != (ssize_t)sizeof(fired))
-		fired = 0;
+		return fires;
+	if (read(fd, &fires, sizeof(fires)) != (ssize_t)sizeof(fires))
+		fires = (struct hq_selftest_fires){ .count = 0 };
 	close(fd);
 	unlink(file);
-	return fired;
+	return fires;
 }
 
 static void judge_bugs(struct selftest *test, const struct hq_suite_run *run)
@@ -324,9 +324,10 @@ static void judge_bugs(struct selftest *test, const struct hq_suite_run *run)
 		for (uint64_t j = 0; row->bug->scenario[0] && j < test->seeds; j++, index++) {
 			struct hq_selftest_seen seen = { .catch = HQ_CATCH_NOT_RUN };
 
+			const struct hq_selftest_fires fires = take_fires(test, index);
+
 			if (index < run->suite.count)
-				hq_selftest_classify(row->bug, &run->results[index],
-						     take_fired(test, index), &seen);
+				hq_selftest_classify(row->bug, &run->results[index], &fires, &seen);
 			hq_selftest_add(row, &seen);
 		}
 		hq_selftest_judge(row);
@@ -429,7 +430,7 @@ static int run(struct selftest *test)
 static void clear(struct selftest *test)
 {
 	for (size_t i = 0; i < test->chosen_count * test->seeds || i < SCENARIOS_MAX; i++)
-		take_fired(test, i);
+		take_fires(test, i);
 	if (test->folder[0])
 		rmdir(test->folder);
 	for (size_t i = 0; i < test->scenario_count; i++)

@@ -33,16 +33,38 @@ static void find_checkers(const struct hq_selftest_bug *bug, const struct hq_fin
 		strcpy(seen->checker, bug->checker);
 }
 
+/* The moment of the finding that counts as the catch: the event's, or else the verdict's. */
+static void find_moment(const struct hq_result *result, uint64_t first_ns,
+			struct hq_selftest_seen *seen)
+{
+	uint64_t moment_ns = 0;
+
+	for (size_t i = 0; i < result->findings.count && !moment_ns; i++) {
+		const struct hq_finding *finding = &result->findings.list[i];
+
+		if (!finding->gap && strcmp(finding->checker, seen->checker) == 0)
+			moment_ns = finding->time_ns;
+	}
+	seen->by_event = moment_ns != 0;
+	if (!moment_ns)
+		moment_ns = result->judged_ns;
+	if (!first_ns)
+		first_ns = result->judged_ns - result->wall_ns;
+	seen->found_ns = moment_ns > first_ns ? moment_ns - first_ns : 0;
+}
+
 void hq_selftest_classify(const struct hq_selftest_bug *bug, const struct hq_result *result,
-			  uint64_t fired, struct hq_selftest_seen *seen)
+			  const struct hq_selftest_fires *fires, struct hq_selftest_seen *seen)
 {
 	bool intended;
 
 	*seen = (struct hq_selftest_seen){ .took_ns = result->wall_ns };
 	find_checkers(bug, &result->findings, seen, &intended);
+	if (seen->checker[0])
+		find_moment(result, fires->first_ns, seen);
 	if (result->verdict == HQ_VERDICT_SKIP || result->verdict == HQ_VERDICT_ERROR)
 		seen->catch = HQ_CATCH_NOT_RUN;
-	else if (fired == 0)
+	else if (fires->count == 0)
 		seen->catch = HQ_CATCH_NEVER_FIRED;
 	else if (!seen->checker[0])
 		seen->catch = HQ_CATCH_MISSED;
@@ -60,6 +82,9 @@ void hq_selftest_add(struct hq_selftest_row *row, const struct hq_selftest_seen 
 		row->took_ns = seen->took_ns;
 	if (!seen->checker[0])
 		return;
+	if (seen->found_ns > row->found_ns)
+		row->found_ns = seen->found_ns;
+	row->by_event = seen->by_event && (!row->checker[0] || row->by_event);
 	row->alone = seen->alone &&
 		     (!row->checker[0] || (row->alone && strcmp(row->checker, seen->checker) == 0));
 	if (!row->checker[0])

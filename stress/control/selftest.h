@@ -46,11 +46,19 @@ enum hq_catch { /* of a run, and of a row */
 		HQ_CATCH_COUNT,
 };
 
+/* How often a bug struck in a run, and when first: CLOCK_MONOTONIC. */
+struct hq_selftest_fires {
+	uint64_t count;
+	uint64_t first_ns;
+};
+
 struct hq_selftest_seen {
 	enum hq_catch catch;
-	char checker[24]; /* the intended one if it saw it, else the first that did */
-	bool alone;       /* no other checker saw it */
-	uint64_t took_ns;
+	char checker[24];  /* the intended one if it saw it, else the first that did */
+	bool alone;        /* no other checker saw it */
+	bool by_event;     /* the finding has a moment of its own; else the verdict's counts */
+	uint64_t found_ns; /* from the first strike to the finding */
+	uint64_t took_ns;  /* the whole run until its verdict */
 };
 
 struct hq_selftest_row {
@@ -58,9 +66,10 @@ struct hq_selftest_row {
 	size_t runs;
 	size_t counts[HQ_CATCH_COUNT];
 	enum hq_catch catch;
-	char checker[24]; /* of the first run in which something was seen */
-	bool alone;       /* in every run in which it was seen */
-	uint64_t took_ns; /* the longest */
+	char checker[24];           /* of the first run in which something was seen */
+	bool alone;                 /* in every run in which it was seen */
+	bool by_event;              /* in every run in which it was seen */
+	uint64_t found_ns, took_ns; /* the longest */
 };
 
 struct hq_selftest_score {
@@ -79,9 +88,9 @@ int hq_selftest_parse_bugs(const char *text, struct hq_selftest_bugs *bugs, stru
  */
 int hq_selftest_read_table(const char *path, struct hq_selftest_bugs *bugs, struct hq_error *error);
 
-/* What a run came to; `fired` is how often the bug struck in it. */
+/* What a run came to. */
 void hq_selftest_classify(const struct hq_selftest_bug *bug, const struct hq_result *result,
-			  uint64_t fired, struct hq_selftest_seen *seen);
+			  const struct hq_selftest_fires *fires, struct hq_selftest_seen *seen);
 
 /* Adds a run; then, with all runs there, what the row is: 19 of 20 runs must agree on good news. */
 void hq_selftest_add(struct hq_selftest_row *row, const struct hq_selftest_seen *seen);

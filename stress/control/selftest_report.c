@@ -52,9 +52,20 @@ static void describe(const struct hq_selftest_row *row, char *text, size_t size)
 		 row->catch == HQ_CATCH_OTHER ? row->checker : "", share);
 }
 
+/* "event 1.2 ms": from the first strike, and which clock stopped. */
+static void describe_moment(const struct hq_selftest_row *row, char *text, size_t size)
+{
+	char after[32];
+
+	if (!row->checker[0])
+		return;
+	hq_value_print(after, sizeof(after), HQ_UNIT_NS, (double)row->found_ns);
+	snprintf(text, size, "%s %s", row->by_event ? "event" : "verdict", after);
+}
+
 static void write_row(const struct hq_selftest_row *row, FILE *stream)
 {
-	char took[32] = "", outcome[80];
+	char took[32] = "", found[48] = "", outcome[80];
 
 	if (strcmp(row->bug->checker, "-") == 0 && row->catch > HQ_CATCH_OTHER) {
 		fprintf(stream, "%-20s %-11s %-20s %-12s no checker yet\n", row->bug->name,
@@ -63,8 +74,9 @@ static void write_row(const struct hq_selftest_row *row, FILE *stream)
 	}
 	hq_value_print(took, sizeof(took), HQ_UNIT_NS, (double)row->took_ns);
 	describe(row, outcome, sizeof(outcome));
-	fprintf(stream, "%-20s %-11s %-20s %-12s %-28s %9s\n", row->bug->name, row->bug->contract,
-		row->bug->when, row->bug->checker, outcome, took);
+	describe_moment(row, found, sizeof(found));
+	fprintf(stream, "%-20s %-11s %-20s %-12s %-28s %9s %18s\n", row->bug->name,
+		row->bug->contract, row->bug->when, row->bug->checker, outcome, took, found);
 }
 
 /* How many bugs this checker saw at all, and how many nobody else saw. */
@@ -98,8 +110,8 @@ void hq_selftest_write_text(const struct hq_selftest_row *rows, size_t count, ui
 	struct hq_selftest_score score;
 	char line[300];
 
-	fprintf(stream, "%-20s %-11s %-20s %-12s %-28s %9s\n", "bug", "class", "fires", "checker",
-		"outcome", "verdict");
+	fprintf(stream, "%-20s %-11s %-20s %-12s %-28s %9s %18s\n", "bug", "class", "fires",
+		"checker", "outcome", "run", "found after");
 	for (size_t i = 0; i < count; i++)
 		write_row(&rows[i], stream);
 	write_checkers(rows, count, stream);
@@ -109,13 +121,17 @@ void hq_selftest_write_text(const struct hq_selftest_row *rows, size_t count, ui
 
 static json_t *row_object(const struct hq_selftest_row *row)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I}", "bug",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:s}", "bug",
 			 row->bug->name, "class", row->bug->contract, "when", row->bug->when,
 			 "intended", row->bug->checker, "scenario", row->bug->scenario, "outcome",
 			 hq_catch_name(row->catch), "caught_by", row->checker, "alone", row->alone,
 			 "runs", (json_int_t)row->runs, "runs_caught",
 			 (json_int_t)(row->counts[HQ_CATCH_INTENDED] + row->counts[HQ_CATCH_OTHER]),
-			 "verdict_after_ns", (json_int_t)row->took_ns);
+			 "verdict_after_ns", (json_int_t)row->took_ns, "found_after_ns",
+			 (json_int_t)row->found_ns, "found_by",
+			 !row->checker[0] ? ""
+			 : row->by_event  ? "event"
+					  : "verdict");
 }
 
 int hq_selftest_write_json(const struct hq_selftest_row *rows, size_t count, uint64_t seed,

@@ -40,8 +40,9 @@ struct hq_result {
 	struct hq_result_metric metrics[HQ_RESULT_METRICS];
 	size_t metric_count;
 	uint64_t wall_ns;
-	char folder[1024]; /* of the run, "" when nothing was kept */
-	char repro[4096];  /* one line for a shell */
+	uint64_t judged_ns; /* CLOCK_MONOTONIC when the verdict was there */
+	char folder[1024];  /* of the run, "" when nothing was kept */
+	char repro[4096];   /* one line for a shell */
 };
 
 struct hq_suite {

@@ -15,7 +15,7 @@ static const struct hq_selftest_bug bug = {
 
 static struct hq_result result_of(const char *checker, const char *other, bool gap)
 {
-	struct hq_result result = { .verdict = HQ_VERDICT_FAIL, .wall_ns = 500 };
+	struct hq_result result = { .verdict = HQ_VERDICT_FAIL, .wall_ns = 500, .judged_ns = 2000 };
 
 	if (checker)
 		strcpy(result.findings.list[result.findings.count++].checker, checker);
@@ -28,9 +28,10 @@ static struct hq_result result_of(const char *checker, const char *other, bool g
 
 static struct hq_selftest_seen seen_of(const struct hq_result *result, uint64_t fired)
 {
+	const struct hq_selftest_fires fires = { .count = fired, .first_ns = fired ? 1600 : 0 };
 	struct hq_selftest_seen seen;
 
-	hq_selftest_classify(&bug, result, fired, &seen);
+	hq_selftest_classify(&bug, result, &fires, &seen);
 	return seen;
 }
 
@@ -62,6 +63,52 @@ Test(selftest, finding_of_another_checker_is_caught_by_another)
 
 	cr_assert_eq(seen.catch, HQ_CATCH_OTHER);
 	cr_assert_str_eq(seen.checker, "content");
+}
+
+Test(selftest, finding_with_a_moment_is_timed_from_the_first_strike_to_it)
+{
+	struct hq_result result = result_of("content", "overlap", false);
+
+	result.findings.list[0].time_ns = 1610;
+	result.findings.list[1].time_ns = 1650;
+	const struct hq_selftest_seen seen = seen_of(&result, 3);
+
+	cr_assert(seen.by_event);
+	cr_assert_eq(seen.found_ns, 50);
+	cr_assert_eq(seen.took_ns, 500);
+}
+
+Test(selftest, finding_about_a_whole_run_is_timed_to_the_verdict)
+{
+	const struct hq_result result = result_of("overlap", NULL, false);
+	const struct hq_selftest_seen seen = seen_of(&result, 3);
+
+	cr_assert_not(seen.by_event);
+	cr_assert_eq(seen.found_ns, 400);
+}
+
+Test(selftest, strike_without_a_time_is_timed_from_the_start)
+{
+	const struct hq_result result = result_of("overlap", NULL, false);
+	const struct hq_selftest_fires fires = { .count = 1 };
+	struct hq_selftest_seen seen;
+
+	hq_selftest_classify(&bug, &result, &fires, &seen);
+	cr_assert_eq(seen.found_ns, 500);
+}
+
+Test(selftest, row_has_the_longest_time_and_says_event_only_if_all_were)
+{
+	struct hq_selftest_row row = { .bug = &bug };
+	struct hq_selftest_seen seen = { .checker = "overlap", .by_event = true, .found_ns = 70 };
+
+	hq_selftest_add(&row, &seen);
+	cr_assert(row.by_event);
+	seen.by_event = false;
+	seen.found_ns = 30;
+	hq_selftest_add(&row, &seen);
+	cr_assert_eq(row.found_ns, 70);
+	cr_assert_not(row.by_event);
 }
 
 Test(selftest, gap_is_no_catch)
