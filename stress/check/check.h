@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "injectors/error.h"
+#include "injectors/option.h"
 #include "stress/observe/observation.h"
 
 #define HQ_FINDINGS_MAX 32
@@ -45,10 +46,17 @@ struct hq_checker {
 	const char *name;
 	const char *promise; /* one line, as `explain` prints it */
 	const char *needs;   /* what it must have seen to be able to say PASS */
-	void (*check)(const struct hq_observations *observations, struct hq_findings *findings);
+	bool on_request;     /* looks only where a scenario asks for it under `contracts` */
+	const struct hq_option *options; /* NULL: none */
+	size_t options_size;
+	/* How long the target must be left idle, where it is asked for; NULL: not at all. */
+	uint64_t (*idle_ns)(const void *options);
+	/* `options` is NULL for a checker without any. */
+	void (*check)(const struct hq_observations *observations, const void *options,
+		      struct hq_findings *findings);
 };
 
-/* Sorted by name, NULL-terminated; each runs after every run. */
+/* Sorted by name, NULL-terminated; each looks at every run, but those on request. */
 extern const struct hq_checker *const hq_checkers[];
 
 /* ---- metrics: metric.c ---- */

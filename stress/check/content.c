@@ -29,8 +29,10 @@ static const struct hq_event_words data = {
 	.describe = describe_data,
 };
 
-static void check(const struct hq_observations *observations, struct hq_findings *findings)
+static void check(const struct hq_observations *observations, const void *options,
+		  struct hq_findings *findings)
 {
+	(void)options;
 	hq_check_events(observations, &stamps, findings);
 	hq_check_events(observations, &data, findings);
 }

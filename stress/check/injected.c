@@ -74,8 +74,10 @@ static void check_reach(const struct hq_observations *observations, struct hq_fi
 				 "processes without it: %" PRIu32, observations->processes_unarmed);
 }
 
-static void check(const struct hq_observations *observations, struct hq_findings *findings)
+static void check(const struct hq_observations *observations, const void *options,
+		  struct hq_findings *findings)
 {
+	(void)options;
 	check_injections(observations, findings);
 	if (observations->rule_count == 0)
 		return;

@@ -25,8 +25,10 @@ static const struct hq_event_words words = {
 	.describe = describe,
 };
 
-static void check(const struct hq_observations *observations, struct hq_findings *findings)
+static void check(const struct hq_observations *observations, const void *options,
+		  struct hq_findings *findings)
 {
+	(void)options;
 	hq_check_events(observations, &words, findings);
 }
 

@@ -22,8 +22,10 @@ static const struct hq_event_words frees = {
 	.describe = describe_free,
 };
 
-static void check_free(const struct hq_observations *observations, struct hq_findings *findings)
+static void check_free(const struct hq_observations *observations, const void *options,
+		       struct hq_findings *findings)
 {
+	(void)options;
 	hq_check_events(observations, &frees, findings);
 }
 
@@ -48,8 +50,10 @@ static const struct hq_event_words tails = {
 	.describe = describe_tail,
 };
 
-static void check_tail(const struct hq_observations *observations, struct hq_findings *findings)
+static void check_tail(const struct hq_observations *observations, const void *options,
+		       struct hq_findings *findings)
 {
+	(void)options;
 	hq_check_events(observations, &tails, findings);
 }
 

@@ -9,11 +9,13 @@
 #include "stress/check/evidence.h"
 #include "stress/check/table.h"
 
-static void check(const struct hq_observations *observations, struct hq_findings *findings)
+static void check(const struct hq_observations *observations, const void *options,
+		  struct hq_findings *findings)
 {
 	const bool ended = observations->outcome == HQ_OUTCOME_EXITED && observations->status == 0;
 	const bool tried = observations->missed > 0 || observations->nulls > 0;
 
+	(void)options;
 	if (!observations->is_host || !ended || observations->ops > 0 || !tried)
 		return;
 	hq_evidence_line(hq_gap_add(findings, "progress", "the workload completed no operation"),

@@ -12,8 +12,10 @@ static const struct hq_event_words words = {
 	.describe = hq_describe_damage,
 };
 
-static void check(const struct hq_observations *observations, struct hq_findings *findings)
+static void check(const struct hq_observations *observations, const void *options,
+		  struct hq_findings *findings)
 {
+	(void)options;
 	hq_check_events(observations, &words, findings);
 }
 

@@ -68,8 +68,10 @@ static void check_guard(const struct hq_observations *observations, struct hq_fi
 			"%" PRIu64 " blocks not watched", observations->guard_unwatched);
 }
 
-static void check(const struct hq_observations *observations, struct hq_findings *findings)
+static void check(const struct hq_observations *observations, const void *options,
+		  struct hq_findings *findings)
 {
+	(void)options;
 	/* Nothing was there to be recorded, and "survived" says so. */
 	if (observations->outcome == HQ_OUTCOME_NOT_STARTED ||
 	    observations->outcome == HQ_OUTCOME_INTERRUPTED)

@@ -139,10 +139,12 @@ static void add_circumstances(const struct hq_observations *observations,
 	add_last_fault(observations, finding);
 }
 
-static void check(const struct hq_observations *observations, struct hq_findings *findings)
+static void check(const struct hq_observations *observations, const void *options,
+		  struct hq_findings *findings)
 {
 	struct hq_finding *finding = add_end(observations, findings);
 
+	(void)options;
 	if (finding && !finding->gap)
 		add_circumstances(observations, finding);
 	check_driver(observations, findings);

@@ -4,10 +4,23 @@
  */
 #include "stress/check/table.h"
 
+/* clang-format off */
 const struct hq_checker *const hq_checkers[] = {
-	&hq_check_alignment, &hq_check_calloc_zero,  &hq_check_content,
-	&hq_check_errno,     &hq_check_injected,     &hq_check_null_errno,
-	&hq_check_overlap,   &hq_check_program_free, &hq_check_program_tail,
-	&hq_check_progress,  &hq_check_realloc,      &hq_check_recorded,
-	&hq_check_survived,  &hq_check_usable_size,  NULL,
+	&hq_check_alignment,
+	&hq_check_calloc_zero,
+	&hq_check_content,
+	&hq_check_errno,
+	&hq_check_idle_falls,
+	&hq_check_injected,
+	&hq_check_null_errno,
+	&hq_check_overlap,
+	&hq_check_program_free,
+	&hq_check_program_tail,
+	&hq_check_progress,
+	&hq_check_realloc,
+	&hq_check_recorded,
+	&hq_check_survived,
+	&hq_check_usable_size,
+	NULL,
 };
+/* clang-format on */

@@ -12,6 +12,7 @@ extern const struct hq_checker hq_check_alignment;
 extern const struct hq_checker hq_check_calloc_zero;
 extern const struct hq_checker hq_check_content;
 extern const struct hq_checker hq_check_errno;
+extern const struct hq_checker hq_check_idle_falls;
 extern const struct hq_checker hq_check_injected;
 extern const struct hq_checker hq_check_null_errno;
 extern const struct hq_checker hq_check_overlap;

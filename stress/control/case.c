@@ -214,12 +214,12 @@ static void add_or_count(struct summary *summary, const struct hq_finding *one)
 	add_new(summary, one);
 }
 
-static void check_run(const struct hq_observations *seen, bool clean, struct summary *summary)
+static void check_run(const struct hq_plan *plan, const struct hq_observations *seen, bool clean,
+		      struct summary *summary)
 {
 	struct hq_findings here = { .count = 0 };
 
-	for (const struct hq_checker *const *one = hq_checkers; *one; one++)
-		(*one)->check(seen, &here);
+	hq_asked_check(plan->contracts, plan->contract_count, seen, &here);
 	summary->findings->left_out += here.left_out;
 	for (size_t i = 0; i < here.count; i++) {
 		char text[sizeof(here.list[i].text)];
@@ -254,9 +254,9 @@ static void judge(const struct hq_plan *plan, const struct case_runs *runs,
 		(const struct hq_observations *const *)runs->clean;
 
 	for (size_t i = 0; i < runs->faulted_count; i++)
-		check_run(runs->faulted[i], false, &summary);
+		check_run(plan, runs->faulted[i], false, &summary);
 	for (size_t i = 0; i < runs->clean_count; i++)
-		check_run(runs->clean[i], true, &summary);
+		check_run(plan, runs->clean[i], true, &summary);
 	say_how_often(&summary);
 	for (size_t i = 0; i < plan->expectation_count; i++)
 		hq_expectation_judge(&plan->expectations[i], faulted, runs->faulted_count, clean,

@@ -115,6 +115,19 @@ static int check_expression(const struct maker *maker, const char *option, const
 
 /* ---- scenarios ---- */
 
+static int apply_contracts(const struct maker *maker, struct hq_scenario *scenario)
+{
+	char **contracts = maker->settings->contracts;
+	struct hq_error error;
+
+	for (size_t i = 0; contracts && contracts[i]; i++) {
+		if (hq_scenario_add_contract(scenario, contracts[i], &error))
+			return complain(maker, "--contract", error.text);
+		hq_repro_add(&scenario->plan, "--contract", contracts[i]);
+	}
+	return 0;
+}
+
 static int apply_settings(const struct maker *maker, struct hq_scenario *scenario)
 {
 	const struct hq_settings *settings = maker->settings;
@@ -134,6 +147,8 @@ static int apply_settings(const struct maker *maker, struct hq_scenario *scenari
 			return complain(maker, "--check", error.text);
 		hq_repro_add(&scenario->plan, "--check", settings->check[i]);
 	}
+	if (apply_contracts(maker, scenario))
+		return HQ_EXIT_USAGE;
 	if (settings->timeout_ns) {
 		char text[HQ_UNITS_TEXT];
 

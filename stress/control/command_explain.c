@@ -27,20 +27,27 @@ static bool is_topic(const char *topic, const char *name)
 {
 	const size_t length = strlen(topic), given = strlen(name);
 
-	if (strcmp(topic, name) == 0)
-		return true;
 	if (length == given + 1)
 		return topic[given] == 's' && strncmp(topic, name, given) == 0;
 	return given == length + 1 && name[length] == 's' && strncmp(topic, name, length) == 0;
 }
 
+static bool print_topic(const struct hq_explain_topic *topic)
+{
+	topic->print();
+	return true;
+}
+
+/* The very name first: `contract` and `contracts` are two topics. */
 static bool explain_topic(const char *name)
 {
 	for (const struct hq_explain_topic *topic = hq_explain_topics; topic->name; topic++) {
-		if (is_topic(topic->name, name)) {
-			topic->print();
-			return true;
-		}
+		if (strcmp(topic->name, name) == 0)
+			return print_topic(topic);
+	}
+	for (const struct hq_explain_topic *topic = hq_explain_topics; topic->name; topic++) {
+		if (is_topic(topic->name, name))
+			return print_topic(topic);
 	}
 	return false;
 }

@@ -5,8 +5,8 @@
 #include "stress/control/commands.h"
 
 static const char *const plan_options[] = {
-	"allocator", "filter", "tags",      "seed",    "repeat", "no-faults",
-	"inject",    "check",  "mechanism", "timeout", "guard",  NULL,
+	"allocator", "filter",   "tags",      "seed",    "repeat", "no-faults", "inject",
+	"check",     "contract", "mechanism", "timeout", "guard",  NULL,
 };
 
 static const char *const replay_options[] = {

@@ -9,7 +9,7 @@
 
 #include "injectors/injector.h"
 #include "injectors/units.h"
-#include "stress/check/check.h"
+#include "stress/check/asked.h"
 #include "stress/control/allocator.h"
 #include "stress/control/explain.h"
 #include "stress/control/scenario.h"
@@ -176,14 +176,16 @@ static bool explain_injector(const char *name)
 
 static bool explain_checker(const char *name)
 {
-	for (size_t i = 0; hq_checkers[i]; i++) {
-		if (strcmp(hq_checkers[i]->name, name) == 0) {
-			printf("checker %s: %s\n  needs: %s\n", name, hq_checkers[i]->promise,
-			       hq_checkers[i]->needs);
-			return true;
-		}
-	}
-	return false;
+	struct hq_error ignored;
+	const struct hq_checker *checker = hq_checker_find(name, strlen(name), &ignored);
+
+	if (!checker)
+		return false;
+	printf("checker %s: %s\n  needs: %s\n", name, checker->promise, checker->needs);
+	if (checker->on_request)
+		printf("  on request: contracts: [%s], or --contract=%s\n", name, name);
+	hq_explain_options(checker->options, "compulsory");
+	return true;
 }
 
 static bool explain_allocator(const char *name)

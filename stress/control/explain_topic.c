@@ -89,6 +89,22 @@ static void print_expect(void)
 	     "Without any expectation the checkers still hold: heapquake list checkers.");
 }
 
+static void print_contracts(void)
+{
+	puts("Checkers that a scenario asks for. Most hold in every run and need not be named, "
+	     "unless\n"
+	     "their options are to be set; those on request look only where they are asked for:\n"
+	     "\n"
+	     "  contracts:\n"
+	     "    - idle-falls: { within: 3s, keep: 25% }\n"
+	     "\n"
+	     "  --contract idle-falls:within=3s:keep=25%\n"
+	     "\n"
+	     "heapquake list checkers names them, heapquake explain NAME tells what each promises, "
+	     "what\n"
+	     "it must have seen, and its options.");
+}
+
 static void print_keys(const char *section)
 {
 	for (const struct hq_scenario_key *key = hq_scenario_keys; key->section; key++) {
@@ -101,7 +117,7 @@ static void print_scenario(void)
 {
 	puts("A scenario is a YAML file:\n");
 	print_keys("");
-	puts("\nMore: heapquake explain target, inject, rule, expect, known, run.");
+	puts("\nMore: heapquake explain target, inject, rule, expect, contracts, known, run.");
 }
 
 static void print_target(void)
@@ -184,6 +200,7 @@ static void print_units(void)
 
 const struct hq_explain_topic hq_explain_topics[] = {
 	{ "contract", "which faults a kernel could produce", print_contract },
+	{ "contracts", "checkers that a scenario asks for", print_contracts },
 	{ "exit", "exit statuses", print_exit },
 	{ "expect", "the language of expectations", print_expect },
 	{ "inject", "rules and injectors in a scenario", print_inject },

@@ -122,6 +122,37 @@ static void set_times(const struct hq_scenario *scenario, struct hq_plan *plan)
 		plan->needs_clean = plan->needs_clean || plan->expectations[i].against_clean;
 }
 
+/* Contracts that hold anyway are written out where they have options, as every default is. */
+static int add_contracts(struct hq_plan *plan, struct hq_error *error)
+{
+	for (size_t i = 0; hq_checkers[i]; i++) {
+		if (hq_checkers[i]->on_request || !hq_checkers[i]->options)
+			continue;
+		const int status = hq_plan_contract(plan, hq_checkers[i], NULL, error);
+
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+int hq_plan_contract(struct hq_plan *plan, const struct hq_checker *checker,
+		     struct hq_asked **contract, struct hq_error *error)
+{
+	struct hq_asked *found = plan->contracts;
+
+	while (found < plan->contracts + plan->contract_count && found->checker != checker)
+		found++;
+	if (contract)
+		*contract = found;
+	if (found < plan->contracts + plan->contract_count)
+		return 0;
+	if (plan->contract_count == HQ_PLAN_CONTRACTS)
+		return hq_error_set(error, "more than %d contracts", HQ_PLAN_CONTRACTS);
+	plan->contract_count++;
+	return hq_asked_init(found, checker, error);
+}
+
 int hq_plan_resolve(const struct hq_scenario *scenario, const struct hq_allocator *allocator,
 		    uint64_t seed, struct hq_plan *plan, struct hq_error *error)
 {
@@ -139,6 +170,9 @@ int hq_plan_resolve(const struct hq_scenario *scenario, const struct hq_allocato
 	if (!scenario->has_memory_cap)
 		plan->memory_cap_bytes = default_memory_cap_bytes();
 	set_times(scenario, plan);
+	status = add_contracts(plan, error);
+	if (status)
+		goto failed;
 	if (plan->command)
 		skip_without_program(plan, plan->command[0]);
 	if (plan->driver)

@@ -15,12 +15,14 @@
 #include "injectors/injector.h"
 #include "injectors/option.h"
 #include "injectors/rule.h"
+#include "stress/check/asked.h"
 #include "stress/check/check.h"
 #include "stress/wire/wire.h"
 #include "stress/workload/workload.h"
 
 #define HQ_PLAN_INJECTIONS   8
 #define HQ_PLAN_EXPECTATIONS 32
+#define HQ_PLAN_CONTRACTS    64
 #define HQ_DEFAULT_SEED      42
 
 struct hq_injection {
@@ -67,6 +69,8 @@ struct hq_plan {
 	/* What must hold. */
 	struct hq_expectation expectations[HQ_PLAN_EXPECTATIONS];
 	size_t expectation_count;
+	struct hq_asked contracts[HQ_PLAN_CONTRACTS]; /* asked for, or with options */
+	size_t contract_count;
 	struct hq_known known;
 
 	/* How. */
@@ -95,6 +99,13 @@ struct hq_allocator;
  */
 int hq_plan_resolve(const struct hq_scenario *scenario, const struct hq_allocator *allocator,
 		    uint64_t seed, struct hq_plan *plan, struct hq_error *error);
+
+/*
+ * The plan's entry for that checker in *contract (which may be NULL); a new one has the defaults.
+ * 0 or -EINVAL with a sentence.
+ */
+int hq_plan_contract(struct hq_plan *plan, const struct hq_checker *checker,
+		     struct hq_asked **contract, struct hq_error *error);
 
 /* Frees the string lists. */
 void hq_plan_clear(struct hq_plan *plan);

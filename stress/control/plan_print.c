@@ -223,6 +223,19 @@ static void print_expect(const struct hq_plan *plan, FILE *stream)
 	}
 }
 
+static void print_contracts(const struct hq_plan *plan, FILE *stream)
+{
+	fputs(plan->contract_count ? "contracts:\n" : "", stream);
+	for (size_t i = 0; i < plan->contract_count; i++) {
+		const struct hq_asked *contract = &plan->contracts[i];
+		const bool has_options = contract->checker->options != NULL;
+
+		fprintf(stream, "  - %s%s", contract->checker->name, has_options ? ": {" : "");
+		print_options(contract->checker->options, contract->options, " ", stream);
+		fputs(has_options ? " }\n" : "\n", stream);
+	}
+}
+
 static void print_known(const struct hq_plan *plan, FILE *stream)
 {
 	const struct hq_known *known = &plan->known;
@@ -268,6 +281,7 @@ int hq_plan_print(const struct hq_plan *plan, FILE *stream)
 	print_workload(plan, stream);
 	print_inject(plan, stream);
 	print_expect(plan, stream);
+	print_contracts(plan, stream);
 	print_known(plan, stream);
 	print_run(plan, stream);
 	return ferror(stream) ? -EIO : 0;

@@ -89,6 +89,12 @@ const struct hq_program_option hq_program_options[] = {
 	  .argument = "EXPR",
 	  .group = FAULTS,
 	  .help = "one more expectation: 'rss.peak <= 64MiB'" },
+	{ .name = "contract",
+	  .kind = HQ_PROGRAM_LIST,
+	  .offset = AT(contracts),
+	  .argument = "NAME",
+	  .group = FAULTS,
+	  .help = "one more contract, with options: NAME:key=value (heapquake list checkers)" },
 	{ .name = "guard",
 	  .kind = HQ_PROGRAM_OPTIONAL,
 	  .offset = AT(guard),
@@ -460,6 +466,7 @@ void hq_invocation_clear(struct hq_invocation *invocation)
 	hq_words_free(invocation->settings.formats);
 	hq_words_free(invocation->settings.inject);
 	hq_words_free(invocation->settings.check);
+	hq_words_free(invocation->settings.contracts);
 	hq_words_free(invocation->words);
 	*invocation = (struct hq_invocation){ .command = NULL };
 }

@@ -31,6 +31,7 @@ struct hq_settings {
 	char **formats;
 	char **inject;
 	char **check;
+	char **contracts;
 	const char *seed;
 	const char *guard;
 	const char *filter;

@@ -46,13 +46,16 @@ int hq_scenario_parse(const char *text, size_t length, const char *path,
 int hq_scenario_of_command(char *const *command, struct hq_scenario *scenario);
 
 /*
- * Adds what the command line says: an inline rule or "INJECTOR:option=value:...", or an
- * expectation. 0 or -EINVAL with a sentence.
+ * Adds what the command line says: an inline rule or "INJECTOR:option=value:...", an expectation,
+ * or a contract "NAME:option=value:...", which sets options of one that is there already. 0 or
+ * -EINVAL with a sentence.
  */
 int hq_scenario_add_injection(struct hq_scenario *scenario, const char *text,
 			      struct hq_error *error);
 int hq_scenario_add_expectation(struct hq_scenario *scenario, const char *text,
 				struct hq_error *error);
+int hq_scenario_add_contract(struct hq_scenario *scenario, const char *text,
+			     struct hq_error *error);
 
 /*
  * The same work without what goes wrong: injections, expectations that need them, and what is known
@@ -66,7 +69,10 @@ void hq_scenario_drop_faults(struct hq_scenario *scenario);
  */
 int hq_scenario_check(const struct hq_scenario *scenario, struct hq_error *error);
 
-/* Idle time after everything was freed: the file's own, or the longest any expectation asks for. */
+/*
+ * Idle time after everything was freed: the file's own, or the longest that an expectation or a
+ * contract asks for.
+ */
 uint64_t hq_scenario_settle_ns(const struct hq_scenario *scenario);
 
 void hq_scenario_clear(struct hq_scenario *scenario);

@@ -50,6 +50,12 @@ uint64_t hq_scenario_settle_ns(const struct hq_scenario *scenario)
 		if (idle_ns > longest_ns)
 			longest_ns = idle_ns;
 	}
+	for (size_t i = 0; i < scenario->plan.contract_count; i++) {
+		const uint64_t idle_ns = hq_asked_idle_ns(&scenario->plan.contracts[i]);
+
+		if (idle_ns > longest_ns)
+			longest_ns = idle_ns;
+	}
 	return longest_ns;
 }
 

@@ -63,6 +63,7 @@ int hq_check_expectation_names(const struct hq_plan *plan, const struct hq_expec
 void hq_read_target(struct hq_reading *reading, const struct hq_yaml *value);
 void hq_read_workload(struct hq_reading *reading, const struct hq_yaml *value);
 void hq_read_inject(struct hq_reading *reading, const struct hq_yaml *value);
+void hq_read_contracts(struct hq_reading *reading, const struct hq_yaml *value);
 void hq_read_known(struct hq_reading *reading, const struct hq_yaml *value);
 void hq_read_run(struct hq_reading *reading, const struct hq_yaml *value);
 

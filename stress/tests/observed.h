@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "injectors/units.h"
-#include "stress/check/check.h"
+#include "stress/check/asked.h"
 
 #define GATE_NS (1000 * HQ_S)
 
@@ -32,16 +32,22 @@ static inline struct hq_observations observed_good(void)
 	};
 }
 
-/* What the checker of that name says about the observations. */
-static inline struct hq_findings observed_check(const char *name,
+/* What a checker says about the observations, asked for as on the command line: "NAME:key=value".
+ */
+static inline struct hq_findings observed_check(const char *contract,
 						const struct hq_observations *observations)
 {
+	const size_t length = strcspn(contract, ":");
 	struct hq_findings findings = { 0 };
+	struct hq_error error;
+	struct hq_asked asked;
+	const struct hq_checker *checker = hq_checker_find(contract, length, &error);
 
-	for (size_t i = 0; hq_checkers[i]; i++) {
-		if (!strcmp(hq_checkers[i]->name, name))
-			hq_checkers[i]->check(observations, &findings);
-	}
+	if (!checker || hq_asked_init(&asked, checker, &error) ||
+	    hq_asked_set(&asked, contract + length + (contract[length] == ':'), &error))
+		hq_finding_add(&findings, "test", "%s", error.text);
+	else
+		checker->check(observations, checker->options ? asked.options : NULL, &findings);
 	return findings;
 }
 

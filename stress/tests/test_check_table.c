@@ -23,6 +23,19 @@ Test(checkers, each_says_what_it_promises_and_needs)
 	}
 }
 
+Test(checkers, options_have_defaults_and_fit)
+{
+	for (size_t i = 0; hq_checkers[i]; i++) {
+		struct hq_error error = { .text = "" };
+		struct hq_asked asked;
+
+		cr_assert_eq(hq_asked_init(&asked, hq_checkers[i], &error), 0, "%s: %s",
+			     hq_checkers[i]->name, error.text);
+		cr_assert_leq(hq_checkers[i]->options_size, sizeof(asked.options));
+		cr_assert_eq(hq_checkers[i]->options != NULL, hq_checkers[i]->options_size > 0);
+	}
+}
+
 Test(checkers, all_are_quiet_about_a_good_run)
 {
 	struct hq_sample samples[] = { { 0, 1 }, { HQ_S, 1 } };
@@ -34,7 +47,6 @@ Test(checkers, all_are_quiet_about_a_good_run)
 	good.samples = samples;
 	good.sample_count = 2;
 	good.hist = hist;
-	for (size_t i = 0; hq_checkers[i]; i++)
-		hq_checkers[i]->check(&good, &findings);
+	hq_asked_check(NULL, 0, &good, &findings);
 	cr_assert_eq(findings.count, 0, "%s: %s", findings.list[0].checker, findings.list[0].text);
 }

@@ -186,7 +186,7 @@ Test(plan, library_given_by_path_is_printed_as_its_path)
 }
 
 struct text {
-	char text[1000];
+	char text[1200];
 };
 
 ParameterizedTestParameters(plan, printed_plan_parses_back_to_the_same)
@@ -206,6 +206,7 @@ ParameterizedTestParameters(plan, printed_plan_parses_back_to_the_same)
 		       "  - rss.idle(5s) <= 64MiB\n"
 		       "  - latency.malloc.p99_9 <= 3 * clean + 1ms\n"
 		       "  - inject.refuse-free.fired >= 10\n"
+		       "contracts: [ idle-falls: { within: 4s, keep: 10% }, overlap ]\n"
 		       "known: { jemalloc-5: { verdict: inconclusive, because: \"a: b, c\", "
 		       "sometimes: true, checker: overlap } }\n"
 		       "run: { timeout: 90s, hang: 3s, settle: 6s, sample: 2ms, pairs: 5, "

@@ -158,6 +158,40 @@ Test(scenario, expectations_ask_for_idle_time)
 	cr_assert_eq(hq_scenario_settle_ns(&scenario), 5 * HQ_S);
 }
 
+Test(scenario, contract_takes_options_from_a_map_and_from_its_inline_form)
+{
+	cr_assert_eq(parse(HEAD "workload: none\ncontracts:\n"
+				"  - idle-falls: { within: 2s, keep: 10% }\n"
+				"  - overlap\n"),
+		     0, "%s", complaints.list[0].text);
+	cr_assert_eq(scenario.plan.contract_count, 2);
+	cr_assert_str_eq(scenario.plan.contracts[1].checker->name, "overlap");
+	cr_assert_eq(hq_scenario_settle_ns(&scenario), 2 * HQ_S);
+	hq_scenario_clear(&scenario);
+	cr_assert_eq(parse(HEAD "workload: none\ncontracts: idle-falls:within=4s:keep=10%\n"), 0,
+		     "%s", complaints.list[0].text);
+	cr_assert_eq(hq_scenario_settle_ns(&scenario), 4 * HQ_S);
+}
+
+Test(scenario, command_line_changes_options_of_a_contract_that_the_file_asks_for)
+{
+	struct hq_error error = { .text = "" };
+
+	cr_assert_eq(parse(HEAD "workload: none\ncontracts: [ idle-falls: { within: 2s } ]\n"), 0);
+	cr_assert_eq(hq_scenario_add_contract(&scenario, "idle-falls:within=5s", &error), 0, "%s",
+		     error.text);
+	cr_assert_eq(scenario.plan.contract_count, 1);
+	cr_assert_eq(hq_scenario_settle_ns(&scenario), 5 * HQ_S);
+}
+
+Test(scenario, contract_with_too_little_time_for_its_idling_is_refused)
+{
+	cr_assert_neq(parse(HEAD "workload: none\ncontracts: [ idle-falls: { within: 20s } ]\n"
+				 "run: { timeout: 10s }\n"),
+		      0);
+	cr_assert(strstr(complaints.list[0].text, "20s of idle time"));
+}
+
 Test(scenario, errors_of_several_sections_are_reported_together_in_order)
 {
 	cr_assert_neq(parse("question: Q?\n"
@@ -257,6 +291,13 @@ ParameterizedTestParameters(scenario, wrong_file_is_refused_at_its_place)
 		{ "workload: none\ninject:\n  - a: { call: mmap, fail: EFOO }\n", 4, 28 },
 		{ "workload: none\ninject:\n  - a: { call: mmap, fial: ENOMEM }\n", 4, 22 },
 		{ "workload: none\nexpect:\n  - rss.peak <= 1\n", 4, 5 },
+		{ "workload: none\ncontracts:\n  - idle-fals\n", 4, 5 },
+		{ "workload: none\ncontracts:\n  - idle-falls: { witin: 1s }\n", 4, 19 },
+		{ "workload: none\ncontracts:\n  - idle-falls: { within: 1 }\n", 4, 27 },
+		{ "workload: none\ncontracts:\n  - overlap: { within: 1s }\n", 4, 16 },
+		{ "workload: none\ncontracts:\n  - overlap\n  - overlap\n", 5, 5 },
+		{ "workload: none\ncontracts: { overlap: {} }\n", 3, 12 },
+		{ "workload: none\ncontracts: [ [ overlap ] ]\n", 3, 14 },
 		{ "workload: none\nknown: { foo: { because: x } }\n", 3, 10 },
 		{ "workload: none\nrun: { seed: -1 }\n", 3, 14 },
 		{ "workload: none\ntags: [\"a b\"]\n", 3, 8 },

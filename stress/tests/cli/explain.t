@@ -36,10 +36,11 @@ What explain tells.
     workload     what the threads of the built-in host do: NAME: { OPTION: VALUE, ... }
     inject       list of what goes wrong: rules (with 'call') and injectors
     expect       list of what must hold: METRIC OP VALUE
+    contracts    list of checkers that are asked for: NAME, or NAME: { OPTION: VALUE, ... }
     known        ALLOCATOR or ALLOCATOR-VERSION: { verdict, because, sometimes, checker }
     run          how it is run: timeout, hang, settle, pairs, sample, memory-cap, mechanism, seed
   
-  More: heapquake explain target, inject, rule, expect, known, run.
+  More: heapquake explain target, inject, rule, expect, contracts, known, run.
 
   $ "$HEAPQUAKE" explain run | grep -A1 timeout
     timeout          DURATION     wall-clock limit of one run
@@ -70,6 +71,13 @@ What explain tells.
   $ "$HEAPQUAKE" explain overlap | head -1
   checker overlap: live blocks do not overlap
 
+  $ "$HEAPQUAKE" explain idle-falls | head -5
+  checker idle-falls: after a burst, memory goes back to the kernel without any call
+    needs: a built-in workload that frees everything, and idle time for `within`
+    on request: contracts: [idle-falls], or --contract=idle-falls
+    within           DURATION     time after everything was freed: a few times what pages take to decay
+                                  default 3s
+
   $ "$HEAPQUAKE" explain latency.malloc.p99_9 'rss.idle(5s)' inject.x.fired | grep '('
   latency.CALL.QUANTILE (time, built-in workloads only)
   rss.idle(T) (bytes, built-in workloads only)
@@ -80,6 +88,9 @@ What explain tells.
 
   $ "$HEAPQUAKE" explain contract | grep -c 'brk fails with ENOMEM'
   1
+
+  $ "$HEAPQUAKE" explain contracts | grep -cE 'idle-falls|brk fails'
+  2
 
   $ "$HEAPQUAKE" explain glibc
   allocator glibc: the C library's own

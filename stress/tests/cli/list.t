@@ -51,6 +51,9 @@ Lists of scenarios and of parts.
   1
   $ "$HEAPQUAKE" list checkers | grep -cE '^(overlap|content) '
   2
+  $ "$HEAPQUAKE" list checkers | grep -E '^(idle-falls|overlap) '
+  idle-falls         after a burst, memory goes back to the kernel without any call (on request)
+  overlap            live blocks do not overlap
   $ "$HEAPQUAKE" list metrics | grep -cE '^rss.peak '
   1
 

@@ -1,7 +1,7 @@
 A plan has every default filled in, and runs again.
 
   $ cd "$TOP/stress/tests/good"
-  $ "$HEAPQUAKE" plan sample.yaml
+  $ "$HEAPQUAKE" plan sample.yaml | sed '/^contracts:/,/^run:/ { /^run:/ !d }'
   question: Does a plan say everything that a run needs?
   name: sample
   tags: [sample, quick]
@@ -55,6 +55,19 @@ A program of the user's own, quoted.
   $ "$HEAPQUAKE" plan -- sh -c 'echo "$1"' -- 5 true | grep -E 'name|command'
   name: command
     command: [sh, "-c", "echo \"$1\"", "--", "5", "true"]
+
+Contracts that are asked for, with every option.
+
+  $ "$HEAPQUAKE" plan sample.yaml --contract idle-falls:within=2s --contract overlap | grep -A2 '^contracts'
+  contracts:
+    - idle-falls: { within: 2s, keep: 25%, slack: 4MiB }
+    - overlap
+  $ "$HEAPQUAKE" plan sample.yaml --contract idle-fals
+  heapquake plan: --contract: unknown contract 'idle-fals'; did you mean 'idle-falls'?
+  [2]
+  $ "$HEAPQUAKE" plan sample.yaml --contract idle-falls:witin=2s
+  heapquake plan: --contract: unknown key 'witin'; did you mean 'within'?
+  [2]
 
 What would be skipped says so.
 

@@ -4,6 +4,12 @@ Every wrong scenario is refused with its place and a reason, before anything run
   $ for file in *.yaml; do "$HEAPQUAKE" plan "$file"; test $? = 2 || echo "$file: exit status"; done
   heapquake: alias.yaml:2:11: aliases (*name) are not supported; write the value out
   heapquake: anchor.yaml:2:11: anchors (&name) are not supported; write the value out
+  heapquake: bad-contracts.yaml:4:5: unknown contract 'idle-fals'; did you mean 'idle-falls'?
+  heapquake: bad-contracts.yaml:5:19: unknown key 'witin' in contract idle-falls; did you mean 'within'?
+  heapquake: bad-contracts.yaml:6:16: unknown key 'within' in contract overlap
+  heapquake: bad-contracts.yaml:8:5: contract 'calloc-zero' is asked for twice
+  heapquake: bad-contracts.yaml:9:5: a contract is a name, or a name with options (NAME: { ... })
+  heapquake: bad-contracts.yaml:10:14: contract realloc must be a map (key: value), not a single value
   heapquake: bad-expectations.yaml:6:5: at 'rss.pesk': no metric 'rss.pesk'; did you mean 'rss.peak'?
   heapquake: bad-expectations.yaml:7:5: at '64': 64 needs a unit: 64KiB?; this metric is a size, written as in 64MiB
   heapquake: bad-expectations.yaml:8:5: at '3s': unknown unit 's' in '3s'; write a size as 64B, 4KiB, 1.5MiB or 2GiB; this metric is a size, written as in 64MiB
