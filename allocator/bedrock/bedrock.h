@@ -123,6 +123,9 @@ struct bedrock_stats {
 /* Take a snapshot. */
 BEDROCK_API void bedrock_stats_read(struct bedrock_stats *out);
 
+/* The arena that the calling thread would ask now; below *arena_count. */
+BEDROCK_API uint32_t bedrock_thread_arena(uint32_t *arena_count);
+
 #ifdef __cplusplus
 }
 #endif

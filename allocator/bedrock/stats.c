@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
 
 static uint64_t bedrock_pages_to_bytes(uint64_t pages)
@@ -64,4 +65,13 @@ void bedrock_stats_read(struct bedrock_stats *out)
 	if (out->mapped_bytes > known_bytes)
 		out->retained_bytes = out->mapped_bytes - known_bytes;
 	out->mapped_bytes += out->metadata_bytes;
+}
+
+uint32_t bedrock_thread_arena(uint32_t *arena_count)
+{
+	struct bedrock_heap *heap = &bedrock_heap;
+
+	bedrock_heap_ensure(heap);
+	*arena_count = bedrock_load_relaxed(&heap->arena_count);
+	return bedrock_heap_arena(heap, bedrock_cache_thread_index())->index;
 }

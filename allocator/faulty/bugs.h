@@ -21,6 +21,7 @@
 	FAULTY_BUGS_OF_ERRORS(X)                                                                   \
 	FAULTY_BUGS_OF_MEMORY(X)                                                                   \
 	FAULTY_BUGS_OF_PROGRESS(X)                                                                 \
+	FAULTY_BUGS_OF_CPU(X)                                                                      \
 	FAULTY_BUGS_UNREACHED(X)
 
 /* clang-format off */
@@ -103,6 +104,10 @@
 	X(FORK_LOCKED, "fork-locked", "fork", AFTER_FORK, 1, "survived", "a lock taken for fork stays locked in the child") \
 	X(FORK_CRASH, "fork-crash", "fork", AFTER_FORK, 1, "survived", "the child of a fork crashes when it allocates")
 
+#define FAULTY_BUGS_OF_CPU(X) \
+	X(CPU_INDEX, "cpu-index", "cpu", ON_A_NEW_CPU, 1, "-", "a thread on a CPU beyond the count gets an arena beyond the count") \
+	X(CPU_UNBOUNDED, "cpu-unbounded", "cpu", ON_A_NEW_CPU, 1, "survived", "the number of the CPU is used as an index without a bound")
+
 #define FAULTY_BUGS_UNREACHED(X) \
 	X(CALLOC_WRAP, "calloc-wrap", "sizes", ALWAYS, 1, "-", "the product of calloc wraps around") \
 	X(ZERO_NULL, "zero-null", "sizes", ALWAYS, 1, "-", "malloc(0) says NULL") \
@@ -127,6 +132,7 @@ enum faulty_when {
 	FAULTY_AFTER_LIE_WHEN,
 	FAULTY_UNDER_PRESSURE_WHEN,
 	FAULTY_AFTER_MIGRATION_WHEN,
+	FAULTY_ON_A_NEW_CPU_WHEN,
 	FAULTY_AFTER_FORK_WHEN,
 	FAULTY_AT_THREAD_EXIT_WHEN,
 };

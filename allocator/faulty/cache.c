@@ -100,6 +100,7 @@ static bool fill(unsigned class)
 	cache.blocks[class] = blocks;
 	cache.counts[class] = taken;
 	cache.bytes += taken * faulty_class_size(class);
+	faulty_cpu_refilled();
 	return taken > 0;
 }
 

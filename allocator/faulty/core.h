@@ -77,6 +77,12 @@ struct faulty_statistics {
 	_Atomic uint64_t purges, refused_purges, refused_maps, refused_unmaps;
 };
 
+/* What is counted apart for each CPU. */
+struct faulty_slot {
+	_Atomic uint64_t refills;
+	uint64_t padding[7];
+};
+
 struct faulty_heap {
 	pthread_mutex_t pages_lock;
 	struct faulty_region *regions;
@@ -86,6 +92,8 @@ struct faulty_heap {
 	struct faulty_run *partial[FAULTY_CLASSES];
 	pthread_mutex_t huge_lock;
 	struct faulty_region *refused[FAULTY_HUGE_REFUSED]; /* munmap said no: to be tried again */
+	struct faulty_slot *slots; /* one a CPU, in pages of their own; NULL: none */
+	uint32_t slot_count;
 	pthread_key_t key;
 	_Atomic bool has_key, has_background;
 	_Atomic uint32_t threads;
@@ -140,6 +148,14 @@ void *faulty_cache_take(unsigned class); /* NULL */
 void faulty_cache_give(unsigned class, void *block);
 uint32_t faulty_thread_number(void);
 void faulty_cache_ends(void *unused); /* the thread's destructor */
+
+/* ---- cpu.c ---- */
+
+void faulty_cpu_start(void);
+/* A cache was filled on this CPU. */
+void faulty_cpu_refilled(void);
+/* The part of the heap that serves the calling thread; below *arena_count. */
+uint32_t faulty_thread_arena(uint32_t *arena_count);
 
 /* ---- huge.c ---- */
 

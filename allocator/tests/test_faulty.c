@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,4 +320,46 @@ Test(faulty, same_twice_gives_a_live_block_again)
 	choose("same-twice");
 	in_a_thread(look_for_twins, &twins);
 	cr_assert(twins);
+}
+
+static void *refill_caches(void *unused)
+{
+	for (size_t i = 0; i < 4000; i++)
+		faulty_malloc(256);
+	return unused;
+}
+
+Test(faulty, a_cpu_beyond_the_count_is_folded_into_it)
+{
+	uint32_t count;
+
+	faulty_start();
+	faulty_heap.slot_count = 1;
+	in_a_thread(refill_caches, NULL);
+	cr_assert_lt(faulty_thread_arena(&count), count);
+	cr_assert_eq(count, 1);
+}
+
+static void *ask_arena(void *beyond)
+{
+	cpu_set_t other;
+	uint32_t count;
+
+	CPU_ZERO(&other);
+	CPU_SET(1, &other);
+	if (sched_setaffinity(0, sizeof(other), &other) == 0)
+		*(int *)beyond = faulty_thread_arena(&count) >= count;
+	return NULL;
+}
+
+Test(faulty, cpu_index_names_an_arena_beyond_the_count)
+{
+	int beyond = -1;
+
+	choose("cpu-index");
+	faulty_heap.slot_count = 1;
+	in_a_thread(ask_arena, &beyond);
+	if (beyond < 0)
+		cr_skip_test("CPU 1 may not be used here");
+	cr_assert_eq(beyond, 1);
 }

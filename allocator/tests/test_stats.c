@@ -87,3 +87,12 @@ Test(stats, arenas_and_thread_caches_are_counted)
 	cr_assert_geq(stats.arena_count, 1);
 	cr_assert_eq(stats.thread_cache_count, 1);
 }
+
+Test(stats, arena_of_a_thread_is_below_the_count)
+{
+	uint32_t count = 0;
+	const uint32_t index = bedrock_thread_arena(&count);
+
+	cr_assert_gt(count, 0);
+	cr_assert_lt(index, count);
+}

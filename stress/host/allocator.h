@@ -7,7 +7,9 @@
 #ifndef HQ_STRESS_HOST_ALLOCATOR_H
 #define HQ_STRESS_HOST_ALLOCATOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct hq_allocator {
 	void *(*volatile malloc)(size_t size);
@@ -18,6 +20,9 @@ struct hq_allocator {
 	int (*volatile posix_memalign)(void **address, size_t alignment, size_t size);
 	void *(*volatile aligned_alloc)(size_t alignment, size_t size);
 	size_t (*volatile usable_size)(void *address);
+	/* The arena that serves the calling thread, and their number; NULL: it cannot be asked. */
+	bool (*arena)(const struct hq_allocator *allocator, uint32_t *index, uint32_t *count);
+	void *arena_source;
 };
 
 /*
@@ -26,5 +31,8 @@ struct hq_allocator {
  */
 void hq_allocator_find(struct hq_allocator *allocator, char *provider, size_t provider_size,
 		       char *version, size_t version_size);
+
+/* The function of that name in the object that is loaded at `base`, or NULL. */
+void *hq_allocator_symbol(const void *base, const char *name);
 
 #endif

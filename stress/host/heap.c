@@ -15,6 +15,7 @@
 
 #define ERRNO_SENTINEL EDOM /* no allocator has a reason to set it */
 #define USABLE_EVERY   64u  /* requests between two looks at the usable size */
+#define ARENA_EVERY    64u  /* ... and at the arena of the thread */
 
 void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
 		  struct hq_shadow *shadow, struct hq_wire *wire, uint32_t index)
@@ -85,6 +86,22 @@ static void check_usable(struct hq_heap *heap, void *address, uint64_t size)
 					       .size = size,
 					       .expected = size,
 					       .got = usable });
+}
+
+/* An index beyond the count is an arena that nobody looks after, or no arena at all. */
+static void check_arena(struct hq_heap *heap)
+{
+	const struct hq_allocator *const allocator = heap->allocator;
+	uint32_t index = 0, count = 0;
+
+	if (allocator->arena == NULL || heap->requests % ARENA_EVERY != ARENA_EVERY / 2 ||
+	    !allocator->arena(allocator, &index, &count))
+		return;
+	hq_count_own(&heap->worker->arena_looks, 1);
+	if (index < count)
+		return;
+	hq_heap_event(heap,
+		      (struct hq_event){ .kind = HQ_EVENT_ARENA, .expected = count, .got = index });
 }
 
 static void check_zero(struct hq_heap *heap, const void *address, uint64_t size)
@@ -185,6 +202,7 @@ void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request)
 			request->kind == HQ_REQUEST_ALIGNED ? request->alignment
 							    : promised_alignment(size));
 	check_usable(heap, address, size);
+	check_arena(heap);
 	if (request->kind == HQ_REQUEST_CALLOC)
 		check_zero(heap, address, size);
 	return address;

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stress/host/arena.h"
+
 /* Our preloaded library may stand in front of the allocator without being one. */
 #define IN_FRONT "libheapquake-"
 
@@ -65,7 +67,7 @@ static void *find_malloc(Dl_info *info)
 	return symbol;
 }
 
-static void *symbol_at(const void *base, const char *name)
+void *hq_allocator_symbol(const void *base, const char *name)
 {
 	void *const symbol = dlsym(RTLD_DEFAULT, name);
 
@@ -75,7 +77,8 @@ static void *symbol_at(const void *base, const char *name)
 static bool version_jemalloc(const void *base, char *version, size_t size)
 {
 	int (*const mallctl)(const char *, void *, size_t *, void *, size_t) =
-		(int (*)(const char *, void *, size_t *, void *, size_t))symbol_at(base, "mallctl");
+		(int (*)(const char *, void *, size_t *, void *, size_t))hq_allocator_symbol(
+			base, "mallctl");
 	const char *text = NULL;
 	size_t length = sizeof(text);
 
@@ -88,7 +91,8 @@ static bool version_jemalloc(const void *base, char *version, size_t size)
 static bool version_tcmalloc(const void *base, char *version, size_t size)
 {
 	const char *(*const tc_version)(int *, int *, const char **) =
-		(const char *(*)(int *, int *, const char **))symbol_at(base, "tc_version");
+		(const char *(*)(int *, int *, const char **))hq_allocator_symbol(base,
+										  "tc_version");
 
 	if (tc_version == NULL)
 		return false;
@@ -99,7 +103,7 @@ static bool version_tcmalloc(const void *base, char *version, size_t size)
 /* Three digits once (209 is 2.0.9), two for each of the lower parts later (30403 is 3.4.3). */
 static bool version_mimalloc(const void *base, char *version, size_t size)
 {
-	int (*const mi_version)(void) = (int (*)(void))symbol_at(base, "mi_version");
+	int (*const mi_version)(void) = (int (*)(void))hq_allocator_symbol(base, "mi_version");
 
 	if (mi_version == NULL)
 		return false;
@@ -114,7 +118,7 @@ static bool version_mimalloc(const void *base, char *version, size_t size)
 static bool version_bedrock(const void *base, char *version, size_t size)
 {
 	const char *(*const bedrock_version)(void) =
-		(const char *(*)(void))symbol_at(base, "bedrock_version");
+		(const char *(*)(void))hq_allocator_symbol(base, "bedrock_version");
 
 	if (bedrock_version == NULL)
 		return false;
@@ -167,5 +171,6 @@ void hq_allocator_find(struct hq_allocator *allocator, char *provider, size_t pr
 	if (belongs((void *)malloc_usable_size, base))
 		allocator->usable_size = malloc_usable_size;
 	snprintf(provider, provider_size, "%s", info.dli_fname);
+	hq_arena_find(allocator, base);
 	find_version(base, version, version_size);
 }

@@ -160,6 +160,7 @@ static void total_workers(const struct hq_wire *wire, struct hq_observations *se
 		seen->frees += hq_load_relaxed(&worker->frees);
 		seen->reallocs += hq_load_relaxed(&worker->reallocs);
 		seen->nulls += hq_load_relaxed(&worker->nulls);
+		seen->arena_looks += hq_load_relaxed(&worker->arena_looks);
 		seen->missed += hq_load_relaxed(&worker->faults_missed);
 		seen->events_dropped += hq_load_relaxed(&worker->ring.dropped);
 		for (int kind = 0; seen->hist && kind < HQ_LATENCY_COUNT; kind++)

@@ -112,6 +112,7 @@ struct hq_observations {
 	/* The host's workers, summed; only with a built-in workload. */
 	bool is_host;
 	uint64_t ops, mallocs, frees, reallocs, nulls, missed, requested_peak_bytes;
+	uint64_t arena_looks;  /* how often the allocator said which arena serves a thread */
 	uint64_t last_null_ns; /* since `go`; 0: no NULL */
 	struct hq_hist *hist;  /* HQ_LATENCY_COUNT of them, merged; NULL without */
 	struct hq_event *events;

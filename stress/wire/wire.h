@@ -69,6 +69,7 @@ enum hq_event_kind {
 	HQ_EVENT_DATA,         /* the workload's own data are wrong (a row lost, an order broken) */
 	HQ_EVENT_PROGRAM_FREE, /* the program freed what was no live block */
 	HQ_EVENT_PROGRAM_TAIL, /* bytes behind a block changed: offset, expected, got */
+	HQ_EVENT_ARENA,        /* a thread is served by arena `got` of `expected` */
 	HQ_EVENT_KIND_COUNT,
 };
 
@@ -93,6 +94,7 @@ struct hq_wire_worker {
 	_Atomic uint64_t mallocs, frees, reallocs, nulls;
 	_Atomic uint64_t
 		requested_bytes; /* live now; may wrap below 0 when others' blocks are freed: sum */
+	_Atomic uint64_t arena_looks;   /* how often the allocator said which arena serves it */
 	_Atomic uint64_t faults_missed; /* operations given up because of a NULL */
 	_Atomic uint64_t last_null_ns;  /* CLOCK_MONOTONIC of the last NULL; 0: none */
 	struct hq_ring ring;
