@@ -14,7 +14,16 @@
 #include "stress/wire/hist.h"
 
 /* What must have been recorded for a row to have a value. */
-enum need { NEED_NOTHING, NEED_SAMPLES, NEED_USAGE, NEED_HOST, NEED_WORKED, NEED_GUARD, NEED_LEFT };
+enum need {
+	NEED_NOTHING,
+	NEED_SAMPLES,
+	NEED_USAGE,
+	NEED_HOST,
+	NEED_WORKED,
+	NEED_GUARD,
+	NEED_LEFT,
+	NEED_SPACE
+};
 
 /* A sample that is further away says nothing about the moment that was asked for. */
 #define NEAR_NS (100 * HQ_MS)
@@ -72,6 +81,13 @@ static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get
 	  GETTER(get_latency_max))                                                                 \
 	X("latency.CALL.mean", NS, "host, every call", "mean of all calls", true, NEED_HOST,       \
 	  GETTER(get_latency_mean))                                                                \
+	X("mapped.end", BYTES, "maps", "the same at the last reading", false, NEED_SPACE,          \
+	  FIELD(space_end.mapped_bytes))                                                           \
+	X("mapped.peak", BYTES, "maps", "the most of it that was seen", false, NEED_SPACE,         \
+	  FIELD(space_peak.mapped_bytes))                                                          \
+	X("mapped.start", BYTES, "maps",                                                           \
+	  "private anonymous memory that may be read or written, before the work", false,          \
+	  NEED_SPACE, FIELD(space_start.mapped_bytes))                                             \
 	X("ops.count", COUNT, "host", "operations of the workload that were completed", true,      \
 	  NEED_HOST, FIELD(ops))                                                                   \
 	X("ops.missed", COUNT, "host", "operations given up because of a NULL", true, NEED_HOST,   \
@@ -98,6 +114,12 @@ static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get
 	  GETTER(get_rss_worked))                                                                  \
 	X("sampler.share", SHARE, "sampler", "share of one core that watching took", false,        \
 	  NEED_SAMPLES, GETTER(get_sampler_share))                                                 \
+	X("space.end", BYTES, "statm", "address space at the last reading", false, NEED_SPACE,     \
+	  FIELD(space_end.space_bytes))                                                            \
+	X("space.peak", BYTES, "statm", "the most address space that was seen", false, NEED_SPACE, \
+	  FIELD(space_peak.space_bytes))                                                           \
+	X("space.start", BYTES, "statm", "address space before the work, reservations included",   \
+	  false, NEED_SPACE, FIELD(space_start.space_bytes))                                       \
 	X("switches.involuntary", COUNT, "rusage", "times a thread was put off its CPU", false,    \
 	  NEED_USAGE, FIELD(involuntary_switches))                                                 \
 	X("switches.voluntary", COUNT, "rusage", "times a thread went to wait", false, NEED_USAGE, \
@@ -105,7 +127,13 @@ static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get
 	X("time.wall", NS, "controller", "from start to end of the target", false, NEED_NOTHING,   \
 	  FIELD(wall_ns))                                                                          \
 	X("time.work", NS, "host", "from the start of the work to its end", true, NEED_WORKED,     \
-	  FIELD(worked_ns))
+	  FIELD(worked_ns))                                                                        \
+	X("vma.end", COUNT, "maps", "mappings at the last reading", false, NEED_SPACE,             \
+	  FIELD(space_end.mappings))                                                               \
+	X("vma.peak", COUNT, "maps", "the most mappings that were seen", false, NEED_SPACE,        \
+	  FIELD(space_peak.mappings))                                                              \
+	X("vma.start", COUNT, "maps", "mappings before the work", false, NEED_SPACE,               \
+	  FIELD(space_start.mappings))
 
 #define INFO(pattern_, unit_, source_, help_, host_, need_, ...)                                   \
 	{ .pattern = pattern_,                                                                     \
@@ -518,6 +546,8 @@ static int check_need(const struct hq_observations *observations, enum need need
 		return no_data(error, "the kernel's counters were not read");
 	if (need == NEED_HOST && !observations->is_host)
 		return no_data(error, "only a built-in workload has it");
+	if (need == NEED_SPACE && observations->space_end.mappings == 0)
+		return no_data(error, "the target's mappings were not read");
 	if (need == NEED_WORKED && observations->worked_ns == 0)
 		return no_data(error, "the work was not completed");
 	if ((need == NEED_GUARD || need == NEED_LEFT) && !observations->guarded)

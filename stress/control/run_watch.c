@@ -20,6 +20,7 @@
 #include "stress/control/folder.h"
 #include "stress/control/spawn.h"
 #include "stress/observe/drain.h"
+#include "stress/observe/space.h"
 #include "stress/observe/stuck.h"
 #include "stress/observe/usage.h"
 
@@ -35,6 +36,7 @@ struct watch {
 	uint64_t freed_ns;      /* since go; 0: not yet */
 	uint64_t finish_ns;     /* when the target was told to leave; 0: not yet */
 	uint64_t ready_file_ns; /* the program's file was seen; 0: not yet */
+	struct hq_space_pace space_pace;
 	bool worked_seen;
 	bool over;
 };
@@ -115,6 +117,7 @@ static void slow_turn(struct watch *watch)
 	watch->slow_ns = now_ns;
 	hq_hurdles_tick(&run->hurdles);
 	hq_usage_update(run->pid, run->seen);
+	hq_space_follow(run->pid, since_go_ns(run), &watch->space_pace, run->seen);
 }
 
 /* Operations advance, or the target has nothing to do: neither is a hang. */
@@ -139,10 +142,10 @@ static void end_stuck(struct watch *watch, enum hq_outcome outcome)
 	watch->over = true;
 }
 
-static void take_quiet(struct watch *watch)
+static void take_quiet(struct watch *watch, enum hq_quiet_point point)
 {
 	watch->quiet_ns = since_go_ns(watch->run);
-	hq_usage_quiet(watch->run->pid, watch->quiet_ns, watch->run->seen);
+	hq_usage_quiet(watch->run->pid, point, watch->quiet_ns, watch->run->seen);
 }
 
 /* Tells the target that it may leave. */
@@ -165,21 +168,21 @@ static void host_turn(struct watch *watch, uint32_t state)
 
 	if (state >= HQ_TARGET_WORKED && !watch->worked_seen) {
 		watch->worked_seen = true;
-		take_quiet(watch);
+		take_quiet(watch, HQ_QUIET_WORKED);
 	}
 	if (state != HQ_TARGET_FREED || watch->finish_ns)
 		return;
 	if (!watch->freed_ns) {
 		watch->freed_ns = since_go_ns(watch->run);
-		take_quiet(watch);
+		take_quiet(watch, HQ_QUIET_FREED);
 	}
 	const uint64_t settled_ns = since_go_ns(watch->run) - watch->freed_ns;
 
 	if (settled_ns >= settle_ns + 2 * TURN_US * 1000ull) {
-		take_quiet(watch);
+		take_quiet(watch, HQ_QUIET_IDLE);
 		finish(watch);
 	} else if (since_go_ns(watch->run) - watch->quiet_ns >= QUIET_EVERY_NS) {
-		take_quiet(watch);
+		take_quiet(watch, HQ_QUIET_IDLE);
 	}
 }
 
@@ -217,7 +220,7 @@ static void end_driver(struct watch *watch, int status)
 	run->driver = 0;
 	run->seen->driver_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	run->seen->worked_ns = since_go_ns(run);
-	take_quiet(watch);
+	take_quiet(watch, HQ_QUIET_WORKED);
 	hq_run_close_gate(run);
 	run->stopping = true;
 	watch->finish_ns = hq_now_ns();

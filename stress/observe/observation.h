@@ -36,11 +36,32 @@ struct hq_sample {
 	uint64_t rss_bytes;
 };
 
+/* What the target has mapped. */
+struct hq_space {
+	uint64_t mapped_bytes; /* private anonymous memory that may be read or written */
+	uint64_t space_bytes;  /* address space in all: reservations, files and our own as well */
+	uint64_t mappings;     /* how many; 0: it was not read */
+	uint64_t threads;
+};
+
+struct hq_space_sample {
+	uint64_t time_ns; /* since `go` */
+	struct hq_space space;
+};
+
+enum hq_quiet_point {
+	HQ_QUIET_WORKED, /* the work is done, its data are held */
+	HQ_QUIET_FREED,  /* everything was freed just now */
+	HQ_QUIET_IDLE,   /* some time later; the last of these is the last reading of all */
+};
+
 /* A reading at a quiet point. */
 struct hq_quiet {
 	uint64_t time_ns; /* since `go` */
 	uint64_t rss_bytes;
 	uint64_t lazyfree_bytes;
+	enum hq_quiet_point point;
+	struct hq_space space;
 };
 
 /* One thread of a hung target. */
@@ -75,7 +96,8 @@ struct hq_fault_seen {
 	pid_t tid;
 };
 
-#define HQ_QUIET_MAX 64
+#define HQ_QUIET_MAX  64
+#define HQ_SPACES_MAX 256
 
 struct hq_observations {
 	/* How it ended. */
@@ -103,6 +125,11 @@ struct hq_observations {
 	struct hq_quiet quiet[HQ_QUIET_MAX];
 	size_t quiet_count;
 	double sampler_core_share; /* CPU time of the sampler over wall time */
+
+	/* Address space: before the work, at the last reading, and the most of each. */
+	struct hq_space space_start, space_end, space_peak;
+	struct hq_space_sample spaces[HQ_SPACES_MAX]; /* while the target works and idles */
+	size_t space_count;
 
 	/* The kernel's counters. */
 	bool has_usage;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "injectors/proc.h"
+#include "stress/observe/space.h"
 #include "stress/observe/usage.h"
 
 #define KIB 1024u
@@ -46,14 +47,19 @@ static void reset_peak(pid_t target)
 
 void hq_usage_start(pid_t target, struct hq_observations *seen)
 {
+	struct hq_space space;
+
 	reset_peak(target);
+	if (hq_space_read(target, &space))
+		hq_space_enter(&space, seen);
 	seen->rss_start_bytes = statm_bytes(target);
 	raise_to(&seen->rss_peak_bytes, seen->rss_start_bytes);
 }
 
-void hq_usage_quiet(pid_t target, uint64_t time_ns, struct hq_observations *seen)
+void hq_usage_quiet(pid_t target, enum hq_quiet_point point, uint64_t time_ns,
+		    struct hq_observations *seen)
 {
-	struct hq_quiet quiet = { .time_ns = time_ns };
+	struct hq_quiet quiet = { .time_ns = time_ns, .point = point };
 	char text[2048];
 
 	if (seen->quiet_count == HQ_QUIET_MAX)
@@ -66,6 +72,8 @@ void hq_usage_quiet(pid_t target, uint64_t time_ns, struct hq_observations *seen
 	} else {
 		quiet.rss_bytes = statm_bytes(target);
 	}
+	if (hq_space_read(target, &quiet.space))
+		hq_space_enter(&quiet.space, seen);
 	if (quiet.rss_bytes)
 		seen->quiet[seen->quiet_count++] = quiet;
 }

@@ -12,11 +12,13 @@
 
 #include "stress/observe/observation.h"
 
-/* Before the gate opens: resets VmHWM (clear_refs 5) and notes rss_start. */
+/* Before the gate opens: resets VmHWM (clear_refs 5), notes rss_start and space_start. */
 void hq_usage_start(pid_t target, struct hq_observations *seen);
 
-/* A reading of smaps_rollup at a quiet point, `time_ns` since `go`; appended to seen->quiet. */
-void hq_usage_quiet(pid_t target, uint64_t time_ns, struct hq_observations *seen);
+/* A reading of smaps_rollup and maps at a quiet point, `time_ns` since `go`; appended to
+ * seen->quiet. */
+void hq_usage_quiet(pid_t target, enum hq_quiet_point point, uint64_t time_ns,
+		    struct hq_observations *seen);
 
 /*
  * A reading that may be the last one: VmHWM and migrations over the target's threads. Called now

@@ -25,8 +25,12 @@ static struct hq_observations observed_all(void)
 	seen.rss_start_bytes = 5;
 	seen.rss_peak_bytes = 50 * HQ_MIB;
 	seen.quiet_count = 2;
-	seen.quiet[0] = (struct hq_quiet){ 1500 * HQ_MS, 15 * HQ_MIB, 4 * HQ_MIB };
-	seen.quiet[1] = (struct hq_quiet){ 3510 * HQ_MS, 35 * HQ_MIB, 2 * HQ_MIB };
+	seen.quiet[0] = (struct hq_quiet){ .time_ns = 1500 * HQ_MS,
+					   .rss_bytes = 15 * HQ_MIB,
+					   .lazyfree_bytes = 4 * HQ_MIB };
+	seen.quiet[1] = (struct hq_quiet){ .time_ns = 3510 * HQ_MS,
+					   .rss_bytes = 35 * HQ_MIB,
+					   .lazyfree_bytes = 2 * HQ_MIB };
 	seen.minor_faults = 11;
 	seen.major_faults = 12;
 	seen.voluntary_switches = 13;
@@ -40,6 +44,9 @@ static struct hq_observations observed_all(void)
 	seen.requested_peak_bytes = 21;
 	seen.last_null_ns = 22;
 	seen.sampler_core_share = 0.01;
+	seen.space_start = (struct hq_space){ 31, 32, 33, 1 };
+	seen.space_peak = (struct hq_space){ 41, 42, 43, 1 };
+	seen.space_end = (struct hq_space){ 51, 52, 53, 1 };
 	return seen;
 }
 
@@ -74,6 +81,15 @@ Test(metric, plain_names_give_their_fields)
 		double value;
 		enum hq_unit unit;
 	} table[] = {
+		{ "mapped.start", 31, HQ_UNIT_BYTES },
+		{ "mapped.peak", 41, HQ_UNIT_BYTES },
+		{ "mapped.end", 51, HQ_UNIT_BYTES },
+		{ "space.start", 32, HQ_UNIT_BYTES },
+		{ "space.peak", 42, HQ_UNIT_BYTES },
+		{ "space.end", 52, HQ_UNIT_BYTES },
+		{ "vma.start", 33, HQ_UNIT_COUNT },
+		{ "vma.peak", 43, HQ_UNIT_COUNT },
+		{ "vma.end", 53, HQ_UNIT_COUNT },
 		{ "rss.start", 5, HQ_UNIT_BYTES },
 		{ "rss.peak", 50 * HQ_MIB, HQ_UNIT_BYTES },
 		{ "rss.end", 35 * HQ_MIB, HQ_UNIT_BYTES },

@@ -83,8 +83,10 @@ static struct hq_observations observed(void)
 	seen.samples = samples;
 	seen.sample_count = 3;
 	seen.quiet_count = 2;
-	seen.quiet[0] = (struct hq_quiet){ 2000, 8000, 100 };
-	seen.quiet[1] = (struct hq_quiet){ 9000, 7000, 200 };
+	seen.quiet[0] =
+		(struct hq_quiet){ .time_ns = 2000, .rss_bytes = 8000, .lazyfree_bytes = 100 };
+	seen.quiet[1] =
+		(struct hq_quiet){ .time_ns = 9000, .rss_bytes = 7000, .lazyfree_bytes = 200 };
 	return seen;
 }
 

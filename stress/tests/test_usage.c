@@ -71,10 +71,12 @@ Test(usage, a_quiet_reading_tells_lazily_freed_memory, .timeout = 60)
 {
 	child_start(&child, hold_lazily, NULL);
 	cr_assert(child_hear(&child));
-	hq_usage_quiet(child.pid, 123, &seen);
+	hq_usage_quiet(child.pid, HQ_QUIET_IDLE, 123, &seen);
 	child_kill(&child);
 	cr_assert_eq(seen.quiet_count, 1);
 	cr_expect_eq(seen.quiet[0].time_ns, 123);
+	cr_expect_eq(seen.quiet[0].point, HQ_QUIET_IDLE);
+	cr_expect_geq(seen.quiet[0].space.mapped_bytes, MEMORY);
 	cr_expect_gt(seen.quiet[0].rss_bytes, MEMORY / 2);
 	if (seen.quiet[0].rss_bytes < MEMORY)
 		cr_skip_test("the machine reclaimed lazily freed memory at once");
@@ -85,7 +87,7 @@ Test(usage, a_quiet_reading_tells_lazily_freed_memory, .timeout = 60)
 Test(usage, quiet_readings_beyond_the_room_are_left_out)
 {
 	for (int i = 0; i < HQ_QUIET_MAX + 3; i++)
-		hq_usage_quiet(getpid(), (uint64_t)i, &seen);
+		hq_usage_quiet(getpid(), HQ_QUIET_IDLE, (uint64_t)i, &seen);
 	cr_expect_eq(seen.quiet_count, HQ_QUIET_MAX);
 }
 
@@ -95,7 +97,7 @@ Test(usage, a_target_that_is_gone_changes_nothing)
 	child_kill(&child);
 	hq_usage_start(child.pid, &seen);
 	hq_usage_update(child.pid, &seen);
-	hq_usage_quiet(child.pid, 1, &seen);
+	hq_usage_quiet(child.pid, HQ_QUIET_IDLE, 1, &seen);
 	cr_expect_eq(seen.rss_start_bytes, 0);
 	cr_expect_eq(seen.rss_peak_bytes, 0);
 	cr_expect_eq(seen.quiet_count, 0);
