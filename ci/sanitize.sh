@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 2
 variant=$1
 build=build/$variant
 logs=$build/reports
-rm -rf "$logs" "$logs".seen.* "$logs.once"
+rm -rf "$logs" "$logs".seen.*
 mkdir -p "$logs"
 options="log_path=$PWD/$logs/$variant:exitcode=66"
 export ASAN_OPTIONS="$options:detect_stack_use_after_return=0:allocator_may_return_null=1"
@@ -21,32 +21,11 @@ is_report() {
 	grep -qvE '^Sanitizer: (pre-allocated stack size is insufficient|pthread_create is likely to fail)' "$1"
 }
 
-any_report() {
-	local report
-	for report in "$logs"/*; do
-		[ -s "$report" ] && is_report "$report" && return 0
-	done
-	return 1
-}
-
-# The thread sanitizer of gcc 12 now and then forgets all it knew of every lock at once when threads come
-# and go on a loaded machine, and then reports whatever they guard. Such a report does not come again; a
-# race does. So with it, and with it alone, a report has to be seen twice, and the first is shown anyway.
-run_stress() {
-	timeout -k 10 300 "$1" || return
-	if [ "$variant" != tsan ] || ! any_report; then return 0; fi
-	echo "reported once, running it again: $1"
-	head -n 30 "$logs"/*
-	mkdir -p "$logs.once"
-	mv "$logs"/* "$logs.once/"
-	timeout -k 10 300 "$1"
-}
-
 for program in "$build"/allocator/tests/stress_* "$build"/stress/tests/stress_*; do
 	[ -x "$program" ] || continue
 	case $program in *.d) continue ;; esac
 	echo "stress: $program"
-	run_stress "$program" || { echo "failed: $program (status $?)"; failed=1; }
+	timeout -k 10 300 "$program" || { echo "failed: $program (status $?)"; failed=1; }
 done
 
 case $variant in

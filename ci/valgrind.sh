@@ -16,9 +16,7 @@ wrapper="valgrind -q --trace-children=yes --leak-check=full --show-leak-kinds=de
 failed=0
 
 for program in "$build"/allocator/tests/stress_* "$build"/stress/tests/stress_*; do
-	# With several threads and mappings that move, memcheck can take mapped memory for unmapped ("in a rw-
-	# anonymous segment"): the faults are left to the address sanitizer.
-	case $program in *.d | */stress_faults) continue ;; esac
+	case $program in *.d) continue ;; esac
 	echo "valgrind: $program"
 	# shellcheck disable=SC2086 # the wrapper is a command with its options
 	STRESS_SCALE=0.05 timeout -k 10 600 $wrapper "$program" || { echo "failed: $program (status $?)"; failed=1; }

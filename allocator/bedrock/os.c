@@ -46,13 +46,16 @@ extern const unsigned int __rseq_size __attribute__((weak));
 #define BEDROCK_RSEQ_CPU_OFFSET  4
 #define BEDROCK_RSEQ_LEAST_BYTES 8u
 
-/* Turn a libc result into 0 or -errno and put errno back. */
+/*
+ * Turn a libc result into 0 or -errno and put errno back. A failure stays one even if whoever
+ * stands between us and the kernel forgot to say which.
+ */
 static int bedrock_os_result(bool failed, int saved_errno)
 {
-	int rc = failed ? -errno : 0;
+	int error = errno ? errno : EIO;
 
 	errno = saved_errno;
-	return rc;
+	return failed ? -error : 0;
 }
 
 int bedrock_os_map(void *hint, size_t bytes, void **out)

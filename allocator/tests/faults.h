@@ -48,39 +48,58 @@ struct faults {
 
 static struct faults faults;
 
-static inline bool fault_hits(struct fault *fault)
-{
-	unsigned seen = ++fault->seen;
-	unsigned every = fault->every ? fault->every : 1;
+/* What a call is to answer. */
+struct fault_answer {
+	bool is_hit;
+	bool is_lie;
+	int error;
+};
 
-	if ((!fault->error && !fault->lies) || seen % every != 0)
-		return false;
-	if (seen < fault->first || (fault->most && fault->hit >= fault->most))
-		return false;
+/*
+ * Each setting is read once: another thread may be changing it, and a call that fails without an
+ * errno would be a fault that no kernel makes.
+ */
+static inline struct fault_answer fault_answer(struct fault *fault)
+{
+	struct fault_answer answer = { .is_lie = fault->lies, .error = fault->error };
+	unsigned seen = ++fault->seen;
+	unsigned every = fault->every;
+	unsigned most = fault->most;
+
+	if (!answer.error && !answer.is_lie)
+		return answer;
+	if (seen % (every ? every : 1) != 0 || seen < fault->first || (most && fault->hit >= most))
+		return answer;
 	fault->hit++;
-	return true;
+	answer.is_hit = true;
+	return answer;
 }
 
 static void *fault_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t at)
 {
-	if (!fault_hits(&faults.mmap))
+	struct fault_answer answer = fault_answer(&faults.mmap);
+
+	if (!answer.is_hit)
 		return mmap(address, bytes, protection, flags, fd, at);
-	errno = faults.mmap.error;
+	errno = answer.error;
 	return MAP_FAILED;
 }
 
 static int fault_munmap(void *address, size_t bytes)
 {
-	if (!fault_hits(&faults.munmap))
+	struct fault_answer answer = fault_answer(&faults.munmap);
+
+	if (!answer.is_hit)
 		return munmap(address, bytes);
-	if (faults.munmap.lies)
+	if (answer.is_lie)
 		return 0;
-	errno = faults.munmap.error;
+	errno = answer.error;
 	return -1;
 }
 
 static void *fault_mremap(void *address, size_t old_bytes, size_t new_bytes, int flags, ...)
 {
+	struct fault_answer answer = fault_answer(&faults.mremap);
 	va_list arguments;
 	void *target = NULL;
 
@@ -88,48 +107,57 @@ static void *fault_mremap(void *address, size_t old_bytes, size_t new_bytes, int
 	if (flags & MREMAP_FIXED)
 		target = va_arg(arguments, void *);
 	va_end(arguments);
-	if (!fault_hits(&faults.mremap))
+	if (!answer.is_hit)
 		return mremap(address, old_bytes, new_bytes, flags, target);
-	errno = faults.mremap.error;
+	errno = answer.error;
 	return MAP_FAILED;
 }
 
 static int fault_madvise(void *address, size_t bytes, int advice)
 {
 	bool is_eligible = faults.madvise.advice < 0 || faults.madvise.advice == advice;
+	struct fault_answer answer = { .is_hit = false };
 
-	if (is_eligible && fault_hits(&faults.madvise)) {
-		if (faults.madvise.lies)
-			return 0;
-		errno = faults.madvise.error;
-		return -1;
+	if (is_eligible)
+		answer = fault_answer(&faults.madvise);
+	if (!answer.is_hit) {
+		faults.advised_bytes += bytes;
+		return madvise(address, bytes, advice);
 	}
-	faults.advised_bytes += bytes;
-	return madvise(address, bytes, advice);
+	if (answer.is_lie)
+		return 0;
+	errno = answer.error;
+	return -1;
 }
 
 static int fault_mincore(void *address, size_t bytes, unsigned char *resident)
 {
-	if (!fault_hits(&faults.mincore))
+	struct fault_answer answer = fault_answer(&faults.mincore);
+
+	if (!answer.is_hit)
 		return mincore(address, bytes, resident);
-	errno = faults.mincore.error;
+	errno = answer.error;
 	return -1;
 }
 
 static inline int fault_getcpu(void)
 {
-	if (!fault_hits(&faults.getcpu))
+	struct fault_answer answer = fault_answer(&faults.getcpu);
+
+	if (!answer.is_hit)
 		return sched_getcpu();
-	errno = faults.getcpu.error;
+	errno = answer.error;
 	return -1;
 }
 
 static int fault_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
 			void *argument)
 {
-	if (!fault_hits(&faults.thread))
+	struct fault_answer answer = fault_answer(&faults.thread);
+
+	if (!answer.is_hit)
 		return pthread_create(thread, attributes, start, argument);
-	return faults.thread.error;
+	return answer.error;
 }
 
 static inline void fault_install(void)

@@ -33,6 +33,23 @@ Test(os, every_failure_is_returned_and_errno_is_as_before)
 	cr_assert_eq(errno, 99);
 }
 
+static void *map_without_errno(void *address, size_t bytes, int protection, int flags, int fd,
+			       off_t at)
+{
+	(void)address, (void)bytes, (void)protection, (void)flags, (void)fd, (void)at;
+	errno = 0;
+	return MAP_FAILED;
+}
+
+Test(os, failure_that_names_no_errno_is_a_failure_all_the_same)
+{
+	void *address = NULL;
+
+	bedrock_os_table.mmap = map_without_errno;
+	cr_assert_lt(bedrock_os_map(NULL, 4096, &address), 0);
+	cr_assert_null(address);
+}
+
 Test(os, mapping_is_known_as_mapped_until_it_is_unmapped)
 {
 	void *address;
