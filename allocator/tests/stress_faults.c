@@ -137,6 +137,18 @@ static bool stress_all_fired(void)
 	return faults.mmap.hit && faults.munmap.hit && faults.mremap.hit && faults.madvise.hit;
 }
 
+/* Refuse every call of the kinds that have not been refused yet, and only those. */
+static void stress_set_unfired(void)
+{
+	struct fault *all[] = { &faults.mmap, &faults.munmap, &faults.mremap, &faults.madvise };
+
+	for (int i = 0; i < 4; i++) {
+		all[i]->every = 1;
+		all[i]->error = all[i]->hit ? 0 : ENOMEM;
+		all[i]->lies = false;
+	}
+}
+
 /* A slow build sees few calls in a scene: go on until each has been refused, within reason. */
 static void stress_conduct(uint64_t random)
 {
@@ -150,6 +162,8 @@ static void stress_conduct(uint64_t random)
 		stress_set(&faults.madvise, &random, errors[stress_random(&random) % 5]);
 		stress_set(&faults.thread, &random, EAGAIN);
 		faults.madvise.lies = stress_random(&random) % 3 == 0;
+		if (i >= STRESS_SCENES)
+			stress_set_unfired();
 		nanosleep(&scene, NULL);
 	}
 }
