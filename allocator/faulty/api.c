@@ -157,6 +157,7 @@ void faulty_free(void *block)
 	cross = is_cross(block);
 	faulty_progress_freed(cross);
 	faulty_content_freed(block, cross);
+	faulty_memory_counted(block, cross);
 	if (!faulty_place_keeps(block) && !faulty_memory_forgets(cross)) {
 		faulty_block_give(block);
 		if (cross && faulty_block_begins(block) && faulty_strikes(FAULTY_CROSS_DOUBLE))

@@ -22,6 +22,7 @@
 	FAULTY_BUGS_OF_MEMORY(X)                                                                   \
 	FAULTY_BUGS_OF_PROGRESS(X)                                                                 \
 	FAULTY_BUGS_OF_CPU(X)                                                                      \
+	FAULTY_BUGS_OF_STATISTICS(X)                                                               \
 	FAULTY_BUGS_UNREACHED(X)
 
 /* clang-format off */
@@ -90,6 +91,9 @@
 	X(MUZZY_FOREVER, "muzzy-forever", "memory", ALWAYS, 1, "expect", "free pages are marked lazily free and never taken from there") \
 	X(CACHE_UNBOUNDED, "cache-unbounded", "memory", ALWAYS, 1, "expect", "the cache of a thread has no bound") \
 	X(CACHE_STRANDED, "cache-stranded", "memory", AFTER_MIGRATION, 1, "expect", "a cache is left behind when its thread comes to another CPU") \
+	X(SPAN_FORGOTTEN, "span-forgotten", "memory", ALWAYS, 1, "-", "what is free in a page that was full is never used again") \
+	X(PURGE_UNALIGNED, "purge-unaligned", "memory", ALWAYS, 1, "-", "free pages are given back with a length that is no multiple of the page") \
+	X(TRIM_NOTHING, "trim-nothing", "memory", ALWAYS, 1, "-", "the call that gives memory back says that it did, and does nothing") \
 	X(PURGE_EAGER, "purge-eager", "memory", ALWAYS, 1, "expect", "free pages are given back at once: a storm of page faults")
 
 #define FAULTY_BUGS_OF_PROGRESS(X) \
@@ -108,13 +112,16 @@
 	X(CPU_INDEX, "cpu-index", "cpu", ON_A_NEW_CPU, 1, "-", "a thread on a CPU beyond the count gets an arena beyond the count") \
 	X(CPU_UNBOUNDED, "cpu-unbounded", "cpu", ON_A_NEW_CPU, 1, "survived", "the number of the CPU is used as an index without a bound")
 
+#define FAULTY_BUGS_OF_STATISTICS(X) \
+	X(STATS_DRIFT, "stats-drift", "statistics", AFTER_FAILURE, 1, "-", "a refused purge is subtracted from the dirty bytes") \
+	X(STATS_NEGATIVE, "stats-negative", "statistics", ACROSS_THREADS, 1, "-", "a block freed by another thread is subtracted twice") \
+	X(BACKGROUND_CLAIMED, "background-claimed", "statistics", ALWAYS, 1, "-", "a background thread is counted that was never started")
+
 #define FAULTY_BUGS_UNREACHED(X) \
 	X(CALLOC_WRAP, "calloc-wrap", "sizes", ALWAYS, 1, "-", "the product of calloc wraps around") \
 	X(ZERO_NULL, "zero-null", "sizes", ALWAYS, 1, "-", "malloc(0) says NULL") \
 	X(ALIGNED_GARBAGE, "aligned-garbage", "errors", ALWAYS, 1, "-", "posix_memalign refuses an alignment and sets the pointer all the same") \
-	X(SPACE_LEAK, "space-leak", "memory", ALWAYS, 1, "-", "address space of huge blocks is never given back") \
-	X(STATS_DRIFT, "stats-drift", "statistics", AFTER_FAILURE, 1, "-", "a refused purge is subtracted from the dirty bytes") \
-	X(STATS_NEGATIVE, "stats-negative", "statistics", ACROSS_THREADS, 1, "-", "a block freed by another thread is subtracted twice")
+	X(SPACE_LEAK, "space-leak", "memory", ALWAYS, 1, "-", "address space of huge blocks is never given back")
 /* clang-format on */
 
 enum faulty_bug {

@@ -52,7 +52,7 @@ static void flush(unsigned class, unsigned kept)
 		faulty_central_give(class, rest);
 }
 
-static void flush_all(void)
+void faulty_cache_flush(void)
 {
 	for (unsigned class = 0; class < FAULTY_CLASSES; class ++)
 		flush(class, 0);
@@ -66,7 +66,7 @@ void faulty_cache_ends(void *unused)
 		faulty_errors_crash();
 	if (cache.bytes > 0 && faulty_strikes(FAULTY_LOST_EXIT))
 		return;
-	flush_all();
+	faulty_cache_flush();
 }
 
 static void make_known(void)
@@ -140,5 +140,5 @@ void faulty_cache_give(unsigned class, void *block)
 	if (cache.counts[class] > 8 * batch_of(class))
 		flush(class, cache.counts[class] / 2);
 	if (cache.bytes > FAULTY_CACHE_BYTES)
-		flush_all();
+		faulty_cache_flush();
 }

@@ -34,7 +34,14 @@ static void *take_large(size_t size, bool *zero)
 	if (run == NULL)
 		return NULL;
 	*zero = run->zero;
+	faulty_add(&faulty_heap.statistics.allocated_bytes, run->length * FAULTY_UNIT);
 	return faulty_run_start(run);
+}
+
+static void give_large(struct faulty_run *run)
+{
+	faulty_add(&faulty_heap.statistics.allocated_bytes, -(uint64_t)(run->length * FAULTY_UNIT));
+	faulty_pages_give(run);
 }
 
 void *faulty_block_take(size_t size, size_t alignment, bool *zero)
@@ -78,7 +85,7 @@ void faulty_block_give(void *block)
 	}
 	run = faulty_run_of(region, block);
 	if (run->use == FAULTY_LARGE)
-		faulty_pages_give(run);
+		give_large(run);
 	else
 		faulty_cache_give(run->class, block);
 }

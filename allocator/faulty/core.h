@@ -50,8 +50,9 @@ struct faulty_run {
 	uint16_t length; /* units */
 	uint8_t use;     /* enum faulty_use */
 	uint8_t class;
-	bool dirty; /* free, and may be resident */
-	bool zero;  /* free or large, and never written to */
+	bool dirty;  /* free, and may be resident */
+	bool zero;   /* free or large, and never written to */
+	bool listed; /* small: among the spans that have free blocks */
 	uint32_t live;
 	uint32_t owner;    /* thread that took it as a span or a large block */
 	uint64_t freed_ns; /* free: since when */
@@ -73,6 +74,8 @@ struct faulty_region {
 };
 
 struct faulty_statistics {
+	_Atomic uint64_t allocated_bytes; /* in blocks, those in caches included */
+	_Atomic uint64_t huge_bytes;      /* of these, in huge blocks */
 	_Atomic uint64_t mapped_bytes, dirty_bytes, purged_bytes;
 	_Atomic uint64_t purges, refused_purges, refused_maps, refused_unmaps;
 };
@@ -86,8 +89,8 @@ struct faulty_slot {
 struct faulty_heap {
 	pthread_mutex_t pages_lock;
 	struct faulty_region *regions;
-	size_t dirty_units;
-	uint64_t next_purge_ns; /* not before: the last one was refused */
+	size_t dirty_units, active_units, header_units; /* under the pages lock */
+	uint64_t next_purge_ns;                         /* not before: the last one was refused */
 	pthread_mutex_t class_locks[FAULTY_CLASSES];
 	struct faulty_run *partial[FAULTY_CLASSES];
 	pthread_mutex_t huge_lock;
@@ -146,6 +149,7 @@ void faulty_central_give(unsigned class, struct faulty_link *blocks);
 
 void *faulty_cache_take(unsigned class); /* NULL */
 void faulty_cache_give(unsigned class, void *block);
+void faulty_cache_flush(void); /* of the calling thread */
 uint32_t faulty_thread_number(void);
 void faulty_cache_ends(void *unused); /* the thread's destructor */
 
@@ -222,6 +226,7 @@ bool faulty_errors_map_given_up(void);
 void faulty_errors_map_worked(void);
 
 bool faulty_memory_forgets(bool is_cross);
+void faulty_memory_counted(const void *block, bool is_cross);
 
 void faulty_progress_call(void);
 void faulty_progress_freed(bool is_cross);

@@ -92,6 +92,8 @@ static void start_background(void)
 	if (!faulty_load(&faulty_heap.has_key) || faulty_load(&faulty_heap.has_background) ||
 	    faulty_swap(&faulty_heap.has_background, true))
 		return;
+	if (faulty_strikes_anywhere(FAULTY_BACKGROUND_CLAIMED))
+		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attributes);
@@ -118,6 +120,8 @@ void faulty_decay_tick(void)
 		faulty_decay_pass(0);
 	}
 	start_background();
+	if (faulty_is_on(FAULTY_BACKGROUND_CLAIMED))
+		faulty_decay_pass(FAULTY_DECAY_NS);
 	errno = kept;
 	if (faulty_load(&faulty_heap.statistics.dirty_bytes) > FAULTY_DIRTY_MAX)
 		faulty_decay_pass(0);

@@ -7,6 +7,13 @@
 
 #define HEADER FAULTY_UNIT
 
+/* What comes, or what goes as a negative number. */
+static void count_huge(uint64_t bytes)
+{
+	faulty_add(&faulty_heap.statistics.huge_bytes, bytes);
+	faulty_add(&faulty_heap.statistics.allocated_bytes, bytes);
+}
+
 void *faulty_huge_take(size_t size, size_t alignment)
 {
 	const size_t offset = alignment > HEADER ? alignment : HEADER;
@@ -19,6 +26,7 @@ void *faulty_huge_take(size_t size, size_t alignment)
 		return NULL;
 	region->block = (char *)region + offset;
 	region->usable = (size + FAULTY_ALIGNMENT - 1) & -FAULTY_ALIGNMENT;
+	count_huge(region->usable);
 	return region->block;
 }
 
@@ -55,6 +63,7 @@ static void retry(void)
 
 void faulty_huge_give(struct faulty_region *region)
 {
+	count_huge(-(uint64_t)region->usable);
 	if (faulty_strikes(FAULTY_SPACE_LEAK)) {
 		faulty_os_purge(region->block, region->usable);
 		return;

@@ -5,10 +5,15 @@
  */
 #include "allocator/faulty/core.h"
 
-bool faulty_memory_forgets(bool is_cross)
+void faulty_memory_counted(const void *block, bool is_cross)
 {
 	if (is_cross && faulty_strikes(FAULTY_STATS_NEGATIVE))
-		faulty_add(&faulty_heap.statistics.mapped_bytes, -(uint64_t)FAULTY_REGION);
+		faulty_add(&faulty_heap.statistics.allocated_bytes,
+			   -(uint64_t)faulty_block_size(block));
+}
+
+bool faulty_memory_forgets(bool is_cross)
+{
 	return faulty_strikes(FAULTY_LOST_FREE) ||
 	       (is_cross && faulty_strikes(FAULTY_LOST_FREE_CROSS));
 }

@@ -73,7 +73,10 @@ int faulty_os_purge(void *address, size_t bytes)
 	/* Pages of the kernel may be larger than a unit: whole ones only. */
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	const uintptr_t start = ((uintptr_t)address + page - 1) & -page;
-	const uintptr_t end = ((uintptr_t)address + bytes) & -page;
+	const uintptr_t last = ((uintptr_t)address + bytes) & -page;
+	/* The kernel rounds the length up, so that nothing else is lost. */
+	const bool is_odd = start < last && faulty_strikes_anywhere(FAULTY_PURGE_UNALIGNED);
+	const uintptr_t end = is_odd ? last - FAULTY_ALIGNMENT : last;
 	const int error = start < end ? advise((void *)start, end - start) : 0;
 
 	faulty_add(&faulty_heap.statistics.purges, 1);

@@ -83,6 +83,7 @@ static struct faulty_region *add_region(void)
 						    .zero = true };
 	set_units(&region->runs[header]);
 	region->free_units = (uint32_t)(FAULTY_UNITS - header);
+	faulty_heap.header_units += header;
 	region->next = faulty_heap.regions;
 	faulty_heap.regions = region;
 	return region;
@@ -133,6 +134,7 @@ static void take_out(struct faulty_run *run, size_t units, enum faulty_use use)
 	run->use = (uint8_t)use;
 	run->dirty = false;
 	run->owner = faulty_thread_number();
+	faulty_heap.active_units += units;
 	set_units(run);
 	faulty_region_of_run(run)->free_units -= (uint32_t)units;
 }
@@ -210,6 +212,7 @@ void faulty_pages_give(struct faulty_run *run)
 {
 	pthread_mutex_lock(&faulty_heap.pages_lock);
 	give_extra(run);
+	faulty_heap.active_units -= run->length;
 	run->dirty = true;
 	run->zero = false;
 	run->freed_ns = faulty_os_now_ns();

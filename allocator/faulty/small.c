@@ -38,6 +38,7 @@ static void link_partial(struct faulty_run *span)
 {
 	struct faulty_run **const head = &faulty_heap.partial[span->class];
 
+	span->listed = true;
 	span->previous = NULL;
 	span->next = *head;
 	if (*head != NULL)
@@ -47,6 +48,9 @@ static void link_partial(struct faulty_run *span)
 
 static void unlink_partial(struct faulty_run *span)
 {
+	if (!span->listed)
+		return;
+	span->listed = false;
 	if (span->previous != NULL)
 		span->previous->next = span->next;
 	else
@@ -99,6 +103,7 @@ static struct faulty_link *take_one(struct faulty_run *span)
 			sched_yield();
 	span->blocks = next;
 	span->live++;
+	faulty_add(&faulty_heap.statistics.allocated_bytes, faulty_class_size(span->class));
 	if (next == NULL)
 		unlink_partial(span);
 	return block;
@@ -138,10 +143,12 @@ static struct faulty_run *give_one(struct faulty_link *block)
 {
 	struct faulty_run *const span = faulty_run_of(faulty_region_of(block), block);
 
-	if (span->blocks == NULL)
+	if (span->blocks == NULL && !faulty_strikes(FAULTY_SPAN_FORGOTTEN))
 		link_partial(span);
 	block->next = span->blocks;
 	span->blocks = block;
+	faulty_add(&faulty_heap.statistics.allocated_bytes,
+		   -(uint64_t)faulty_class_size(span->class));
 	if (--span->live > 0)
 		return NULL;
 	unlink_partial(span);

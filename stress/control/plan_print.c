@@ -266,6 +266,8 @@ static void print_run(const struct hq_plan *plan, FILE *stream)
 	print_entry(stream, "  ", "hang", hq_units_print_duration(text, plan->hang_ns));
 	print_entry(stream, "  ", "settle", hq_units_print_duration(text, plan->settle_ns));
 	print_entry(stream, "  ", "sample", hq_units_print_duration(text, plan->sample_period_ns));
+	print_entry(stream, "  ", "statistics",
+		    hq_units_print_duration(text, plan->stats_period_ns));
 	fprintf(stream, "  pairs: %" PRIu32 "\n", plan->pairs);
 	print_entry(stream, "  ", "memory-cap", hq_units_print_size(text, plan->memory_cap_bytes));
 	print_entry(stream, "  ", "mechanism", mechanisms[plan->mechanism]);

@@ -238,7 +238,7 @@ void hq_read_workload(struct hq_reading *reading, const struct hq_yaml *value)
 /* ---- run ---- */
 
 struct run_options {
-	uint64_t timeout_ns, hang_ns, settle_ns, sample_ns;
+	uint64_t timeout_ns, hang_ns, settle_ns, sample_ns, statistics_ns;
 	uint64_t pairs, memory_cap_bytes, seed;
 	uint32_t mechanism;
 };
@@ -260,6 +260,8 @@ const struct hq_option hq_run_option_table[] = {
 	  "idle time after everything was freed; at least what the expectations ask for" },
 	{ "sample", HQ_OPTION_DURATION, AT(sample_ns), "1ms", 100 * HQ_US, 1 * HQ_S, NULL,
 	  "time between two readings of resident memory" },
+	{ "statistics", HQ_OPTION_DURATION, AT(statistics_ns), "20ms", 1 * HQ_MS, 10 * HQ_S, NULL,
+	  "time between two readings of the allocator's own, where a contract asks for them" },
 	{ "pairs", HQ_OPTION_COUNT, AT(pairs), "3", 1, 32, NULL,
 	  "clean and faulted runs each, where an expectation says 'clean'" },
 	{ "memory-cap", HQ_OPTION_SIZE, AT(memory_cap_bytes), "0", 0, 0, NULL,
@@ -288,6 +290,7 @@ void hq_read_run(struct hq_reading *reading, const struct hq_yaml *value)
 	plan->timeout_ns = options.timeout_ns;
 	plan->hang_ns = options.hang_ns;
 	plan->sample_period_ns = options.sample_ns;
+	plan->stats_period_ns = options.statistics_ns;
 	plan->pairs = (uint32_t)options.pairs;
 	plan->memory_cap_bytes = options.memory_cap_bytes;
 	plan->mechanism = (enum hq_mechanism)options.mechanism;

@@ -35,4 +35,10 @@ void hq_allocator_find(struct hq_allocator *allocator, char *provider, size_t pr
 /* The function of that name in the object that is loaded at `base`, or NULL. */
 void *hq_allocator_symbol(const void *base, const char *name);
 
+/*
+ * Fills in the functions of those names, NULL-terminated, that the object that provides malloc has.
+ * False, and nothing is to be used, unless it has them all. May allocate.
+ */
+bool hq_allocator_functions(const char *const *names, void **functions);
+
 #endif

@@ -37,16 +37,24 @@ void hq_phase_arrive(struct hq_phases *phases)
 	hq_system_futex_wake_all(&phases->arrived);
 }
 
+bool hq_phase_wait(struct hq_phases *phases, uint32_t count, uint64_t patience_ns)
+{
+	/* Pairs with the addition in hq_phase_arrive. */
+	const uint32_t arrived = hq_load_acquire(&phases->arrived);
+
+	if (arrived >= count)
+		return true;
+	if (patience_ns != 0)
+		hq_system_futex_wait(&phases->arrived, arrived,
+				     patience_ns < LOOK_AGAIN_NS ? patience_ns : LOOK_AGAIN_NS);
+	return false;
+}
+
 bool hq_phase_gather(struct hq_phases *phases, uint32_t count, bool (*hopeless)(void))
 {
-	for (;;) {
-		/* Pairs with the addition in hq_phase_arrive. */
-		const uint32_t arrived = hq_load_acquire(&phases->arrived);
-
-		if (arrived >= count)
-			return true;
+	while (!hq_phase_wait(phases, count, LOOK_AGAIN_NS)) {
 		if (hopeless())
 			return false;
-		hq_system_futex_wait(&phases->arrived, arrived, LOOK_AGAIN_NS);
 	}
+	return true;
 }

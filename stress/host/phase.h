@@ -21,6 +21,10 @@ void hq_phase_open(struct hq_phases *phases, enum hq_phase phase);
 void hq_phase_await(struct hq_phases *phases, enum hq_phase phase);
 void hq_phase_arrive(struct hq_phases *phases);
 
+/* True once `count` arrivals were made in all; else after `patience_ns` at the latest, or earlier.
+ */
+bool hq_phase_wait(struct hq_phases *phases, uint32_t count, uint64_t patience_ns);
+
 /* Waits until `count` arrivals were made in all. False once `hopeless` says so. */
 bool hq_phase_gather(struct hq_phases *phases, uint32_t count, bool (*hopeless)(void));
 

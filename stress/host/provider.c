@@ -174,3 +174,16 @@ void hq_allocator_find(struct hq_allocator *allocator, char *provider, size_t pr
 	hq_arena_find(allocator, base);
 	find_version(base, version, version_size);
 }
+
+bool hq_allocator_functions(const char *const *names, void **functions)
+{
+	Dl_info info;
+	const void *const base = base_of(find_malloc(&info));
+
+	for (size_t i = 0; names[i] != NULL; i++) {
+		functions[i] = hq_allocator_symbol(base, names[i]);
+		if (functions[i] == NULL)
+			return false;
+	}
+	return true;
+}

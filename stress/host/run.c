@@ -26,6 +26,7 @@
 #include "stress/host/clock.h"
 #include "stress/host/heap_private.h"
 #include "stress/host/phase.h"
+#include "stress/host/stats.h"
 #include "stress/host/system.h"
 #include "stress/workload/workload.h"
 
@@ -33,7 +34,8 @@
 #define STACK_MAX_BYTES (16u * 1024u * 1024u)
 #define GUARD_BYTES     (64u * 1024u) /* a whole page on every machine */
 #define POLL_NS         (500 * HQ_US)
-#define QUIET_NS        (20 * HQ_MS) /* how long the data are held for a quiet reading */
+#define QUIET_NS        (20 * HQ_MS)  /* how long the data are held for a quiet reading */
+#define IDLE_STATS_NS   (100 * HQ_MS) /* nobody is disturbed then, and each reads more */
 #define EXIT_NS         (60 * HQ_S) /* threads that have released everything must be gone by then */
 
 struct run;
@@ -52,6 +54,8 @@ struct run {
 	struct hq_allocator allocator;
 	struct hq_shadow shadow;
 	struct hq_phases phases;
+	struct hq_stats_source stats;
+	uint64_t stats_due_ns; /* the next record at a time that is not quiet */
 	size_t stack_bytes;
 	struct worker workers[HQ_WIRE_WORKERS];
 	_Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
@@ -74,6 +78,33 @@ static void reach(struct hq_wire *wire, enum hq_target_state state)
 {
 	/* Pairs with the controller's acquire: what belongs to the state was written before. */
 	hq_store_release(&wire->status.state, (uint32_t)state);
+}
+
+/* ---- statistics ---- */
+
+static void take_stats(struct run *run, enum hq_stats_point point, uint32_t workers)
+{
+	if (run->wire->config.stats_period_ns != 0)
+		hq_stats_take(&run->stats, run->wire, point, workers);
+}
+
+/* When there is next something to record; without statistics, never. */
+static uint64_t await_stats_ns(const struct run *run)
+{
+	const uint64_t now_ns = hq_clock_ns();
+
+	if (run->wire->config.stats_period_ns == 0)
+		return UINT64_MAX;
+	return run->stats_due_ns > now_ns ? run->stats_due_ns - now_ns : 0;
+}
+
+static void take_stats_when_due(struct run *run, enum hq_stats_point point, uint32_t workers,
+				uint64_t period_ns)
+{
+	if (await_stats_ns(run) != 0)
+		return;
+	take_stats(run, point, workers);
+	run->stats_due_ns = hq_clock_ns() + period_ns;
 }
 
 /* ---- start ---- */
@@ -196,6 +227,8 @@ static int start(struct run *run)
 		return error;
 	hq_allocator_find(&run->allocator, status->provider, sizeof(status->provider),
 			  status->version, sizeof(status->version));
+	if (run->wire->config.stats_period_ns != 0)
+		hq_stats_find(&run->stats, run->wire);
 	if (hq_shadow_init(&run->shadow) != 0)
 		return fail(run->wire, "no memory for the shadow of the heap");
 	init_heaps(run);
@@ -206,6 +239,7 @@ static int start(struct run *run)
 	error = create_threads(run);
 	if (error != 0)
 		return error;
+	take_stats(run, HQ_STATS_START, run->work.thread_count);
 	hq_store_relaxed(&status->ready_ns, hq_clock_ns());
 	reach(run->wire, HQ_TARGET_READY);
 	return 0;
@@ -228,9 +262,18 @@ static int await_go(struct hq_wire *wire)
 
 /* ---- work ---- */
 
+/* Waits for the workers, and meanwhile records what is due. */
 static bool gather(struct run *run, uint32_t phases)
 {
-	return hq_phase_gather(&run->phases, phases * run->work.thread_count, hq_host_orphaned);
+	const uint32_t count = phases * run->work.thread_count;
+
+	while (!hq_phase_wait(&run->phases, count, await_stats_ns(run))) {
+		if (hq_host_orphaned())
+			return false;
+		take_stats_when_due(run, HQ_STATS_WORKING, run->work.thread_count,
+				    run->wire->config.stats_period_ns);
+	}
+	return true;
 }
 
 /* The threads' destructors run in the allocator: they must be over before it counts as freed. */
@@ -259,13 +302,22 @@ static int work(struct run *run)
 		return fail(run->wire, "the controller is gone");
 	hq_store_relaxed(&status->worked_ns, hq_clock_ns());
 	reach(run->wire, HQ_TARGET_WORKED);
+	take_stats(run, HQ_STATS_WORKED, run->work.thread_count);
 	hq_host_sleep_ns(QUIET_NS);
 	hq_phase_open(&run->phases, HQ_PHASE_RELEASE);
 	if (!gather(run, 3) || !join_threads(run))
 		return fail(run->wire, "the threads did not end");
 	hq_store_relaxed(&status->freed_ns, hq_clock_ns());
+	take_stats(run, HQ_STATS_FREED, 0);
+	if (run->wire->config.releases != 0)
+		take_stats(run, HQ_STATS_RELEASED, 0);
 	reach(run->wire, HQ_TARGET_FREED);
 	return 0;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* Bounded by the life of the controller: how long it looks at an idle process is its own affair. */
@@ -275,11 +327,18 @@ static void idle(struct run *run)
 	const uint64_t period_ns = workload->idle != NULL && workload->idle_period_ns != NULL
 					   ? workload->idle_period_ns(run->options)
 					   : 0;
+	uint64_t due_ns = hq_clock_ns() + period_ns;
 
 	while (!hq_host_stopping() && !hq_host_orphaned()) {
-		hq_host_sleep_ns(period_ns != 0 ? period_ns : QUIET_NS);
-		if (period_ns != 0 && !hq_host_stopping())
-			workload->idle(&run->work, &run->workers[0].heap);
+		const uint64_t now_ns = hq_clock_ns();
+		const uint64_t rest_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+
+		hq_host_sleep_ns(smaller(period_ns != 0 ? rest_ns : QUIET_NS, await_stats_ns(run)));
+		take_stats_when_due(run, HQ_STATS_IDLE, 0, IDLE_STATS_NS);
+		if (period_ns == 0 || hq_host_stopping() || hq_clock_ns() < due_ns)
+			continue;
+		workload->idle(&run->work, &run->workers[0].heap);
+		due_ns = hq_clock_ns() + period_ns;
 	}
 }
 

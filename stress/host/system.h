@@ -8,6 +8,7 @@
 #ifndef HQ_STRESS_HOST_SYSTEM_H
 #define HQ_STRESS_HOST_SYSTEM_H
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +56,20 @@ static inline void hq_system_futex_wait(_Atomic uint32_t *word, uint32_t value, 
 static inline void hq_system_futex_wake_all(_Atomic uint32_t *word)
 {
 	hq_raw6(SYS_futex, (long)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, 0, 0, 0);
+}
+
+/* A small file whole, ended with NUL; what does not fit is cut. Length or -errno. */
+static inline long hq_system_read(const char *path, char *text, size_t size)
+{
+	const long fd = hq_raw6(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	long length;
+
+	if (fd < 0)
+		return fd;
+	length = hq_raw6(SYS_read, fd, (long)text, (long)size - 1, 0, 0, 0);
+	hq_raw6(SYS_close, fd, 0, 0, 0, 0, 0);
+	text[length > 0 ? length : 0] = '\0';
+	return length;
 }
 
 static inline pid_t hq_system_parent(void)

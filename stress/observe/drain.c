@@ -6,11 +6,13 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "stress/observe/drain.h"
 
 #define FAULTS_MAX (1u << 18) /* 20 MiB */
 #define EVENTS_MAX (1u << 16)
+#define STATS_MAX  (1u << 16)
 #define ROOM_FIRST 256u
 
 /*
@@ -83,6 +85,23 @@ static void drain_worker(struct hq_wire_worker *worker, struct hq_observations *
 	}
 }
 
+static void drain_stats(struct hq_wire_stats *stats, struct hq_observations *seen)
+{
+	for (size_t i = 0; i < HQ_STATS_ROOM; i++) {
+		const int64_t slot = hq_ring_peek(&stats->ring, HQ_STATS_ROOM);
+
+		if (slot < 0)
+			return;
+		if (stats->records[slot].point < HQ_STATS_POINT_COUNT &&
+		    make_room((void **)&seen->stats, seen->stats_count, sizeof(seen->stats[0]),
+			      STATS_MAX))
+			seen->stats[seen->stats_count++] = stats->records[slot];
+		else
+			seen->stats_dropped++;
+		hq_ring_taken(&stats->ring);
+	}
+}
+
 static uint32_t threads_claimed(const struct hq_wire *wire)
 {
 	const uint32_t claimed = hq_load_relaxed(&wire->plane.claimed);
@@ -115,6 +134,7 @@ void hq_drain(struct hq_wire *wire, struct hq_observations *seen)
 		drain_thread(&wire->plane.threads[i], seen);
 	for (uint32_t i = 0; i < worker_count(wire); i++)
 		drain_worker(&wire->workers[i], seen);
+	drain_stats(&wire->stats, seen);
 	if (requested > seen->requested_peak_bytes)
 		seen->requested_peak_bytes = requested;
 }
@@ -174,6 +194,14 @@ static uint64_t since(uint64_t time_ns, uint64_t go_ns)
 	return time_ns > go_ns ? time_ns - go_ns : 0;
 }
 
+static void finish_stats(const struct hq_wire *wire, uint64_t go_ns, struct hq_observations *seen)
+{
+	seen->stats_promises = hq_load_relaxed(&wire->status.stats_promises);
+	seen->stats_dropped += hq_load_relaxed(&wire->stats.ring.dropped);
+	for (size_t i = 0; i < seen->stats_count; i++)
+		seen->stats[i].time_ns = since(seen->stats[i].time_ns, go_ns);
+}
+
 static uint64_t last_null_ns(const struct hq_wire *wire)
 {
 	uint64_t last_ns = 0;
@@ -220,6 +248,7 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	hq_drain(wire, seen);
 	total_rules(&wire->plane, threads, seen);
 	total_slots(&wire->plane, threads, seen);
+	seen->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	seen->is_host = wire->config.is_host;
 	seen->gate_open_ns = hq_load_relaxed(&wire->plane.gate_open_ns);
 	seen->guarded = wire->config.guard_every != 0;
@@ -228,6 +257,7 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	if (!seen->is_host)
 		return;
 	total_workers(wire, seen);
+	finish_stats(wire, go_ns, seen);
 	seen->last_null_ns = since(last_null_ns(wire), go_ns);
 	seen->worked_ns = since(hq_load_relaxed(&wire->status.worked_ns), go_ns);
 	seen->freed_ns = since(hq_load_relaxed(&wire->status.freed_ns), go_ns);

@@ -12,6 +12,7 @@ void hq_observations_clear(struct hq_observations *observations)
 	free(observations->samples);
 	free(observations->hist);
 	free(observations->events);
+	free(observations->stats);
 	free(observations->faults);
 	memset(observations, 0, sizeof(*observations));
 }

@@ -146,6 +146,13 @@ struct hq_observations {
 	size_t event_count;
 	uint64_t events_dropped;
 
+	/* What the allocator says of itself; only where a contract or the scenario asked for it. */
+	struct hq_stats_record *stats; /* in order; time_ns since `go` */
+	size_t stats_count;
+	uint64_t stats_dropped;
+	uint64_t page_bytes;     /* of the machine */
+	uint32_t stats_promises; /* enum hq_stats_promise */
+
 	/* What the guards saw; its events are among those above. */
 	bool guarded;
 	uint32_t guard_programs; /* that were watched */

@@ -214,3 +214,38 @@ Test(drain, a_target_that_scribbled_over_everything_is_survived)
 	for (size_t i = 0; i < seen.event_count; i++)
 		cr_assert_lt(seen.events[i].kind, HQ_EVENT_KIND_COUNT);
 }
+
+static void write_stats(struct hq_stats_record record)
+{
+	const int64_t index = hq_ring_reserve(&wire->stats.ring, HQ_STATS_ROOM);
+
+	if (index < 0)
+		return;
+	wire->stats.records[index] = record;
+	hq_ring_publish(&wire->stats.ring);
+}
+
+Test(drain, statistics_stay_in_order_and_get_times_since_go)
+{
+	for (uint64_t i = 0; i < 3 * HQ_STATS_ROOM; i++) {
+		write_stats((struct hq_stats_record){ .time_ns = 1000 + i, .live_bytes = i });
+		if (i % 50 == 0)
+			hq_drain(wire, &seen);
+	}
+	wire->status.stats_promises = HQ_STATS_IS_TOUCHED;
+	hq_drain_finish(wire, 1000, &seen);
+	cr_assert_eq(seen.stats_count, 3 * HQ_STATS_ROOM);
+	cr_expect_eq(seen.stats_promises, HQ_STATS_IS_TOUCHED);
+	for (uint64_t i = 0; i < seen.stats_count; i++)
+		cr_assert(seen.stats[i].live_bytes == i && seen.stats[i].time_ns == i);
+}
+
+Test(drain, statistics_beyond_the_room_and_impossible_ones_are_counted)
+{
+	write_stats((struct hq_stats_record){ .point = HQ_STATS_POINT_COUNT });
+	for (uint64_t i = 0; i < HQ_STATS_ROOM; i++)
+		write_stats((struct hq_stats_record){ .live_bytes = i });
+	hq_drain_finish(wire, 0, &seen);
+	cr_expect_eq(seen.stats_count, HQ_STATS_ROOM - 1);
+	cr_expect_eq(seen.stats_dropped, 2);
+}

@@ -101,3 +101,30 @@ Test(workload_idle_decay, more_blocks_than_can_be_kept_are_refused)
 	hq_options_parse(workload->options, options, "burst=16GiB size=16B", &error);
 	cr_assert_neq(workload->validate(options, &error), 0);
 }
+
+Test(workload_idle_decay, in_turns_one_thread_at_a_time_has_the_whole_burst)
+{
+	host_fixture_run(&fixture, &run, "idle-decay",
+			 QUICK "threads=3 burst=64KiB rounds=2 size=4KiB turns=yes");
+	/* Six turns of sixteen blocks. */
+	cr_expect_eq(host_fixture_sum(&fixture).mallocs, 6 * 16);
+	cr_expect_eq(host_fixture_sum(&fixture).frees, 6 * 16);
+	host_fixture_expect_clean(&fixture);
+}
+
+Test(workload_idle_decay, in_turns_the_same_seed_makes_the_same_calls)
+{
+	host_fixture_expect_repeatable("idle-decay",
+				       QUICK "threads=3 burst=256KiB rounds=2 turns=yes");
+}
+
+Test(workload_idle_decay, turns_and_a_time_to_fill_are_refused_together)
+{
+	static _Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
+	const struct hq_workload *const workload = hq_workload_find("idle-decay");
+	struct hq_error error;
+
+	hq_options_default(workload->options, options, &error);
+	hq_options_parse(workload->options, options, "turns=yes for=1s", &error);
+	cr_assert_neq(workload->validate(options, &error), 0);
+}

@@ -7,7 +7,7 @@
  * The target finds it by path in the environment (HQ_WIRE_ENV), maps it and keeps no descriptor.
  *
  *   wire  contains  config (controller), status (target), plane (see plane.h), guard
- * (blocks of any program), workers (host threads)
+ * (blocks of any program), stats (the allocator's own, by the host), workers (host threads)
  */
 #ifndef HQ_STRESS_WIRE_WIRE_H
 #define HQ_STRESS_WIRE_WIRE_H
@@ -18,10 +18,11 @@
 #include "injectors/error.h"
 #include "injectors/syscall/plane.h"
 #include "stress/wire/hist.h"
+#include "stress/wire/stats.h"
 
 #define HQ_WIRE_ENV     "HEAPQUAKE_WIRE" /* "/proc/PID/fd/N" */
 #define HQ_WIRE_MAGIC   0x6b61757165706168ull
-#define HQ_WIRE_VERSION 2
+#define HQ_WIRE_VERSION 3
 #define HQ_WIRE_WORKERS 64
 #define HQ_WIRE_EVENTS  256
 #define HQ_GUARD_EVENTS 1024
@@ -108,18 +109,24 @@ struct hq_wire_config {        /* controller, before the target exists */
 	uint32_t worker_count; /* host threads that the workload asks for */
 	uint32_t reserved;
 	uint64_t seed;
-	uint64_t ns_per_tick; /* time stamp counter, 32.32 fixed point; 0: use the clock */
-	uint64_t deadline_ns; /* the target gives up waiting after that long */
-	char workload[32];    /* name */
-	char options[1200];   /* as hq_options_print writes them */
-	uint32_t guard_every; /* one block in that many is watched; 0: no guard */
-	uint32_t guard_tails; /* 1: the guard puts a known word behind each block */
+	uint64_t ns_per_tick;     /* time stamp counter, 32.32 fixed point; 0: use the clock */
+	uint64_t deadline_ns;     /* the target gives up waiting after that long */
+	char workload[32];        /* name */
+	char options[1200];       /* as hq_options_print writes them */
+	uint32_t guard_every;     /* one block in that many is watched; 0: no guard */
+	uint32_t guard_tails;     /* 1: the guard puts a known word behind each block */
+	uint64_t stats_period_ns; /* between two records of statistics; 0: none are taken */
+	uint32_t
+		releases; /* 1: the allocator is asked to give back everything, once all is freed */
+	uint32_t reserved_too;
 };
 
 struct hq_wire_status {             /* target */
 	_Atomic uint32_t state;     /* enum hq_target_state */
 	_Atomic uint32_t preloaded; /* 1: our library was loaded and found the wire */
 	_Atomic uint64_t ready_ns, worked_ns, freed_ns; /* CLOCK_MONOTONIC */
+	_Atomic uint32_t stats_promises; /* enum hq_stats_promise, of the statistics below */
+	uint32_t reserved;
 	char provider[256]; /* path of the object that provides malloc */
 	char version[64];   /* what it says of its version, "" if it does not */
 	char failure[256];  /* one sentence */
@@ -149,6 +156,12 @@ struct hq_guard_log {
 	struct hq_guard_entry entries[HQ_GUARD_EVENTS];
 };
 
+/* The host's first thread is the only writer. */
+struct hq_wire_stats {
+	struct hq_ring ring;
+	struct hq_stats_record records[HQ_STATS_ROOM];
+};
+
 struct hq_wire {
 	uint64_t magic;
 	uint32_t version;
@@ -161,6 +174,7 @@ struct hq_wire {
 	struct hq_wire_status status;
 	struct hq_plane plane;
 	struct hq_guard_log guard;
+	struct hq_wire_stats stats;
 	struct hq_wire_worker workers[HQ_WIRE_WORKERS];
 };
 

@@ -5,12 +5,16 @@
  * release; then the process idles, in silence or with a small allocation now and then (`pulse`),
  * since some allocators decay only when they are called.
  *
+ * With `turns` one thread bursts at a time, each in turn, as requests do that a pool hands to
+ * whichever thread is free: what each thread keeps for itself adds up.
+ *
  * What a round asks for depends on (seed, thread, round) alone. How many rounds there are depends
  * on the clock only when `for` is longer than the rounds take: a time window of a fault is crossed
  * at any speed of the machine.
  */
 #include <errno.h>
 
+#include "injectors/atomic.h"
 #include "injectors/units.h"
 #include "stress/workload/heap.h"
 #include "stress/workload/table.h"
@@ -20,6 +24,7 @@
 #define SLEEP_SLICE_NS     (200 * HQ_MS) /* a sleep shows as progress that often */
 #define IDLE_PERIOD_MIN_NS (1 * HQ_MS)   /* faster pulses come several at a time */
 #define PULSE_BYTES        64u
+#define TURN_LOOK_NS       (1 * HQ_MS)
 #define GROWN_MAX          4u /* times the first burst */
 
 struct idle_decay_options {
@@ -32,12 +37,18 @@ struct idle_decay_options {
 	uint64_t pause;
 	uint64_t for_ns;
 	double pulse;
+	bool turns;
 };
 
 /* Blocks 0 .. count - 1 are live, or were refused. */
 struct idle_decay_thread {
 	struct hq_block *blocks;
 	uint64_t count;
+};
+
+struct idle_decay_shared {
+	_Atomic uint64_t turn; /* whose it is writes it */
+	struct idle_decay_thread threads[64];
 };
 
 #define AT(field) offsetof(struct idle_decay_options, field)
@@ -61,6 +72,8 @@ static const struct hq_option options[] = {
 	  "further rounds until that long after the start" },
 	{ "pulse", HQ_OPTION_RATE, AT(pulse), "0/s", 0, 0, NULL,
 	  "small allocations while the process idles at the end" },
+	{ "turns", HQ_OPTION_BOOL, AT(turns), "no", 0, 0, NULL,
+	  "one thread at a time has the whole burst, each in turn" },
 	{ .name = NULL },
 };
 
@@ -70,7 +83,7 @@ static uint64_t thread_bytes(const struct idle_decay_options *chosen, uint64_t r
 	const bool full = chosen->grow != 0 && round > most / chosen->grow;
 	const uint64_t grown = full ? most : chosen->burst + chosen->grow * round;
 
-	return (grown < most ? grown : most) / chosen->threads;
+	return (grown < most ? grown : most) / (chosen->turns ? 1 : chosen->threads);
 }
 
 /* As many as there can be: all of the smallest size, in the largest burst. */
@@ -89,6 +102,8 @@ static int idle_decay_validate(const void *values, struct hq_error *error)
 		return hq_error_set(error,
 				    "burst is more than %u blocks of the smallest size a thread",
 				    BLOCKS_MAX);
+	if (chosen->turns && chosen->for_ns != 0)
+		return hq_error_set(error, "with turns the rounds have an end: leave `for` out");
 	if (chosen->pulse > 1e6)
 		return hq_error_set(error, "pulse is at most 1M/s");
 	return 0;
@@ -102,17 +117,17 @@ static uint32_t idle_decay_threads(const void *values)
 static int idle_decay_prepare(struct hq_work *work)
 {
 	const struct idle_decay_options *const chosen = work->options;
-	struct idle_decay_thread *const threads =
-		hq_host_map(work->thread_count * sizeof(*threads));
+	struct idle_decay_shared *const shared = hq_host_map(sizeof(*shared));
 
-	if (threads == NULL)
+	if (shared == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < work->thread_count; i++) {
-		threads[i].blocks = hq_host_map(blocks_room(chosen) * sizeof(struct hq_block));
-		if (threads[i].blocks == NULL)
+		shared->threads[i].blocks =
+			hq_host_map(blocks_room(chosen) * sizeof(struct hq_block));
+		if (shared->threads[i].blocks == NULL)
 			return -ENOMEM;
 	}
-	work->shared = threads;
+	work->shared = shared;
 	return 0;
 }
 
@@ -167,10 +182,10 @@ static bool is_last(const struct idle_decay_options *chosen, uint64_t round)
 	       (round + 1 >= chosen->rounds && hq_host_since_gate_ns() >= chosen->for_ns);
 }
 
-static void idle_decay_run(struct hq_work *work, uint32_t thread, struct hq_heap *heap)
+static void run_together(const struct hq_work *work, uint32_t thread,
+			 struct idle_decay_thread *self, struct hq_heap *heap)
 {
 	const struct idle_decay_options *const chosen = work->options;
-	struct idle_decay_thread *const self = &((struct idle_decay_thread *)work->shared)[thread];
 
 	for (uint64_t round = 0;; round++) {
 		/* Purposes 0 .. are the rounds. */
@@ -185,9 +200,51 @@ static void idle_decay_run(struct hq_work *work, uint32_t thread, struct hq_heap
 	}
 }
 
+static void await_turn(const struct idle_decay_shared *shared, uint64_t turn, struct hq_heap *heap)
+{
+	/* Pairs with the release of the thread before: its blocks are freed. */
+	while (hq_load_acquire(&shared->turn) != turn && !hq_host_stopping())
+		sleep_alive(heap, TURN_LOOK_NS);
+}
+
+static void run_in_turn(const struct hq_work *work, uint32_t thread,
+			struct idle_decay_shared *shared, struct hq_heap *heap)
+{
+	const struct idle_decay_options *const chosen = work->options;
+	const uint64_t turns = chosen->rounds * work->thread_count;
+	struct idle_decay_thread *const self = &shared->threads[thread];
+
+	for (uint64_t turn = thread; turn < turns && !hq_host_stopping();
+	     turn += work->thread_count) {
+		const uint64_t round = turn / work->thread_count;
+		struct hq_random random = hq_random_stream(work->seed, thread, (uint32_t)round);
+
+		await_turn(shared, turn, heap);
+		fill(self, &chosen->size, thread_bytes(chosen, round), &random, heap);
+		sleep_alive(heap, chosen->hold);
+		if (turn + 1 == turns)
+			return;
+		empty(self, &random, heap);
+		sleep_alive(heap, chosen->pause);
+		/* Pairs with the acquire of the next thread. */
+		hq_store_release(&shared->turn, turn + 1);
+	}
+}
+
+static void idle_decay_run(struct hq_work *work, uint32_t thread, struct hq_heap *heap)
+{
+	struct idle_decay_shared *const shared = work->shared;
+
+	if (((const struct idle_decay_options *)work->options)->turns)
+		run_in_turn(work, thread, shared, heap);
+	else
+		run_together(work, thread, &shared->threads[thread], heap);
+}
+
 static void idle_decay_release(struct hq_work *work, uint32_t thread, struct hq_heap *heap)
 {
-	struct idle_decay_thread *const self = &((struct idle_decay_thread *)work->shared)[thread];
+	struct idle_decay_shared *const shared = work->shared;
+	struct idle_decay_thread *const self = &shared->threads[thread];
 	struct hq_random random = hq_random_stream(work->seed, thread, UINT32_MAX);
 
 	empty(self, &random, heap);
