@@ -238,20 +238,25 @@ static int limit_v2(const struct hq_cgroup *group, const struct hq_cgroup_limits
 static int limit_v1(const struct hq_cgroup *group, const struct hq_cgroup_limits *limits,
 		    struct hq_error *reason)
 {
-	int status;
+	static const char memsw[] = "memory.memsw.limit_in_bytes";
+	const uint64_t both_bytes = limits->max_bytes + limits->swap_bytes + MEMSW_GAP_BYTES;
+	/* Kernels that do not account for swap lack the file. */
+	const bool has_memsw = has_file(group, memsw);
+	int status = 0;
 
 	if (limits->high_bytes) {
 		hq_error_set(reason, "a high limit needs cgroup v2, and this machine has v1");
 		return -EOPNOTSUPP;
 	}
-	status = write_checked(group, "memory.limit_in_bytes", limits->max_bytes, reason);
+	/* When a limit is raised it goes first, and otherwise last. */
+	if (has_memsw && read_number(group, memsw) < both_bytes)
+		status = write_checked(group, memsw, both_bytes, reason);
+	if (status == 0)
+		status = write_checked(group, "memory.limit_in_bytes", limits->max_bytes, reason);
 	if (status == 0 && limits->swap_bytes == 0)
 		status = write_number(group, "memory.swappiness", 0, reason);
-	/* Kernels that do not account for swap lack the file. */
-	if (status == 0 && has_file(group, "memory.memsw.limit_in_bytes"))
-		status = write_checked(group, "memory.memsw.limit_in_bytes",
-				       limits->max_bytes + limits->swap_bytes + MEMSW_GAP_BYTES,
-				       reason);
+	if (status == 0 && has_memsw)
+		status = write_checked(group, memsw, both_bytes, reason);
 	return status;
 }
 

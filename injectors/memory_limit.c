@@ -12,13 +12,20 @@
  *           the limit. A single request larger than all the rest leaves no trace in it.
  *
  * Only the soft limit is lowered: a lowered hard one could never be raised again.
+ *
+ * The limit may move (`steps`, to about a tenth of a second). Below what is in use and cannot be
+ * reclaimed cgroup v2 kills, and RLIMIT_DATA refuses what is asked for next; cgroup v1 refuses to
+ * be lowered at all, which is counted and tried again.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "injectors/builtin.h"
 #include "injectors/cgroup.h"
+#include "injectors/clock.h"
+#include "injectors/limit_steps.h"
 #include "injectors/proc.h"
 #include "injectors/units.h"
 
@@ -33,6 +40,7 @@ struct settings {
 	uint64_t high_bytes;
 	uint64_t swap_bytes;
 	uint32_t via; /* enum via */
+	char steps[HQ_OPTION_TEXT_SIZE];
 };
 
 static const struct hq_option options[] = {
@@ -60,6 +68,11 @@ static const struct hq_option options[] = {
 	  .fallback = "auto",
 	  .choices = via_names,
 	  .help = "auto: a cgroup if one can be made, else RLIMIT_DATA" },
+	{ .name = "steps",
+	  .kind = HQ_OPTION_TEXT,
+	  .offset = offsetof(struct settings, steps),
+	  .fallback = "none",
+	  .help = "how the limit moves after the start, as in 64MiB@300ms,80MiB@1s" },
 	{ .name = NULL },
 };
 
@@ -68,21 +81,35 @@ struct state {
 	bool has_group;
 	struct hq_cgroup_counts counts; /* the latest reading */
 	uint64_t peak_bytes;
+	uint64_t limit_bytes; /* in force */
+	bool was_near;        /* RLIMIT_DATA: the promised memory came near it */
+	struct hq_limit_steps steps;
+	size_t taken; /* steps that are in force, or were passed over */
+	uint64_t applied;
+	uint64_t refused;    /* times that a step could not be taken */
+	uint64_t started_ns; /* 0: not yet */
 };
+
+static int limit_group(const struct settings *settings, const struct hq_cgroup *group,
+		       uint64_t bytes, struct hq_error *reason)
+{
+	const struct hq_cgroup_limits limits = {
+		.max_bytes = bytes,
+		.high_bytes = settings->high_bytes,
+		.swap_bytes = settings->swap_bytes,
+	};
+
+	return hq_cgroup_limit(group, &limits, reason);
+}
 
 static int make_group(const struct settings *settings, enum hq_cgroup_version version,
 		      struct hq_cgroup *group, struct hq_error *reason)
 {
-	const struct hq_cgroup_limits limits = {
-		.max_bytes = settings->limit_bytes,
-		.high_bytes = settings->high_bytes,
-		.swap_bytes = settings->swap_bytes,
-	};
 	int status = hq_cgroup_create(group, version, reason);
 
 	if (status)
 		return status;
-	status = hq_cgroup_limit(group, &limits, reason);
+	status = limit_group(settings, group, settings->limit_bytes, reason);
 	if (status)
 		hq_cgroup_destroy(group);
 	return status;
@@ -104,14 +131,15 @@ static int make_any_group(const struct settings *settings, struct hq_cgroup *gro
 	return status;
 }
 
-static int set_data_limit(uint64_t bytes)
+/* Of this process if `target` is 0. */
+static int set_data_limit(pid_t target, uint64_t bytes)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_DATA, &limit))
+	if (prlimit(target, RLIMIT_DATA, NULL, &limit))
 		return -errno;
 	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-	return setrlimit(RLIMIT_DATA, &limit) ? -errno : 0;
+	return prlimit(target, RLIMIT_DATA, &limit, NULL) ? -errno : 0;
 }
 
 /* RLIMIT_DATA always works, but it can neither throttle nor limit swap. */
@@ -124,8 +152,11 @@ static bool may_use_data(const struct settings *settings)
 static int probe(const void *values, struct hq_error *reason)
 {
 	const struct settings *settings = values;
+	struct hq_limit_steps steps;
 	struct hq_cgroup group;
 
+	if (hq_limit_steps_parse(settings->steps, &steps, reason))
+		return -EINVAL;
 	if (settings->via == VIA_DATA && (settings->high_bytes || settings->swap_bytes)) {
 		hq_error_set(reason, "high and swap need via=cgroup");
 		return -EINVAL;
@@ -149,6 +180,9 @@ static int prepare(struct hq_injector_run *run)
 		return -ENOMEM;
 	run->state = state;
 	state->group.procs_fd = -1;
+	state->limit_bytes = settings->limit_bytes;
+	if (hq_limit_steps_parse(settings->steps, &state->steps, &run->error))
+		return -EINVAL;
 	if (settings->via != VIA_DATA)
 		status = make_any_group(settings, &state->group, &run->error);
 	state->has_group = settings->via != VIA_DATA && status == 0;
@@ -161,11 +195,10 @@ static int prepare(struct hq_injector_run *run)
 
 static int enter(struct hq_injector_run *run)
 {
-	const struct settings *settings = run->options;
 	const struct state *state = run->state;
 
 	return state->has_group ? hq_cgroup_enter(&state->group)
-				: set_data_limit(settings->limit_bytes);
+				: set_data_limit(0, state->limit_bytes);
 }
 
 /* What RLIMIT_DATA is held against: VmData leaves out the stack but counts all that it limits. */
@@ -190,6 +223,34 @@ static void look(struct hq_injector_run *run)
 		state->counts.peak_bytes = read_data_bytes(run->target);
 	if (state->counts.peak_bytes > state->peak_bytes)
 		state->peak_bytes = state->counts.peak_bytes;
+	if (!state->has_group &&
+	    (double)state->counts.peak_bytes >= NEAR_SHARE * (double)state->limit_bytes)
+		state->was_near = true;
+}
+
+static int set_limit(struct hq_injector_run *run, uint64_t bytes)
+{
+	const struct state *state = run->state;
+
+	return state->has_group ? limit_group(run->options, &state->group, bytes, &run->error)
+				: set_data_limit(run->target, bytes);
+}
+
+/* Of several steps that are due the last one counts. */
+static void take_steps(struct hq_injector_run *run)
+{
+	struct state *state = run->state;
+	const size_t due = hq_limit_steps_due(&state->steps, hq_now_ns() - state->started_ns);
+
+	if (due <= state->taken)
+		return;
+	if (set_limit(run, state->steps.list[due - 1].bytes)) {
+		state->refused++;
+		return;
+	}
+	state->limit_bytes = state->steps.list[due - 1].bytes;
+	state->taken = due;
+	state->applied++;
 }
 
 static void restore(struct hq_injector_run *run)
@@ -207,12 +268,9 @@ static void restore(struct hq_injector_run *run)
 
 static double fired(const struct hq_injector_run *run)
 {
-	const struct settings *settings = run->options;
 	const struct state *state = run->state;
 
-	if (state->has_group)
-		return (double)state->counts.failures;
-	return (double)state->peak_bytes >= NEAR_SHARE * (double)settings->limit_bytes;
+	return state->has_group ? (double)state->counts.failures : state->was_near;
 }
 
 static const char *mechanism(const struct state *state)
@@ -224,7 +282,6 @@ static const char *mechanism(const struct state *state)
 
 static size_t measure(struct hq_injector_run *run, struct hq_measure *out, size_t room)
 {
-	const struct settings *settings = run->options;
 	const struct state *state = run->state;
 	size_t count = 0;
 
@@ -235,14 +292,26 @@ static size_t measure(struct hq_injector_run *run, struct hq_measure *out, size_
 	count = hq_measure_add(out, room, count, "fired", "", fired(run));
 	count = hq_measure_add(out, room, count, "kills", "", (double)state->counts.kills);
 	count = hq_measure_add(out, room, count, "peak", "B", (double)state->peak_bytes);
-	count = hq_measure_add(out, room, count, "limit", "B", (double)settings->limit_bytes);
+	count = hq_measure_add(out, room, count, "limit", "B", (double)state->limit_bytes);
+	count = hq_measure_add(out, room, count, "steps", "", (double)state->applied);
+	count = hq_measure_add(out, room, count, "refused", "", (double)state->refused);
 	return hq_measure_add(out, room, count, mechanism(state), "", 1);
 }
 
 static int start(struct hq_injector_run *run)
 {
+	struct state *state = run->state;
+
+	state->started_ns = hq_now_ns();
 	look(run);
 	return 0;
+}
+
+/* What was used under the old limit is looked at first. */
+static void tick(struct hq_injector_run *run)
+{
+	look(run);
+	take_steps(run);
 }
 
 const struct hq_injector hq_injector_memory_limit = {
@@ -255,7 +324,7 @@ const struct hq_injector hq_injector_memory_limit = {
 	.prepare = prepare,
 	.enter = enter,
 	.start = start,
-	.tick = look,
+	.tick = tick,
 	.stop = look,
 	.restore = restore,
 	.measure = measure,

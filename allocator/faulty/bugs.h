@@ -23,6 +23,7 @@
 	FAULTY_BUGS_OF_PROGRESS(X)                                                                 \
 	FAULTY_BUGS_OF_CPU(X)                                                                      \
 	FAULTY_BUGS_OF_STATISTICS(X)                                                               \
+	FAULTY_BUGS_OF_LIMITS(X)                                                                   \
 	FAULTY_BUGS_UNREACHED(X)
 
 /* clang-format off */
@@ -109,13 +110,17 @@
 	X(FORK_CRASH, "fork-crash", "fork", AFTER_FORK, 1, "survived", "the child of a fork crashes when it allocates")
 
 #define FAULTY_BUGS_OF_CPU(X) \
-	X(CPU_INDEX, "cpu-index", "cpu", ON_A_NEW_CPU, 1, "-", "a thread on a CPU beyond the count gets an arena beyond the count") \
+	X(CPU_INDEX, "cpu-index", "cpu", ON_A_NEW_CPU, 1, "cpu-identity", "a thread on a CPU beyond the count gets an arena beyond the count") \
 	X(CPU_UNBOUNDED, "cpu-unbounded", "cpu", ON_A_NEW_CPU, 1, "survived", "the number of the CPU is used as an index without a bound")
 
 #define FAULTY_BUGS_OF_STATISTICS(X) \
 	X(STATS_DRIFT, "stats-drift", "statistics", AFTER_FAILURE, 1, "-", "a refused purge is subtracted from the dirty bytes") \
 	X(STATS_NEGATIVE, "stats-negative", "statistics", ACROSS_THREADS, 1, "-", "a block freed by another thread is subtracted twice") \
 	X(BACKGROUND_CLAIMED, "background-claimed", "statistics", ALWAYS, 1, "-", "a background thread is counted that was never started")
+
+#define FAULTY_BUGS_OF_LIMITS(X) \
+	X(LIMIT_LATE, "limit-late", "limit", UNDER_PRESSURE, 1, "overshoot", "what is handed out is charged against the limit afterwards") \
+	X(LIMIT_STALE, "limit-stale", "limit", UNDER_PRESSURE, 1, "overshoot", "the limit is held against a figure that is up to 50 ms old")
 
 #define FAULTY_BUGS_UNREACHED(X) \
 	X(CALLOC_WRAP, "calloc-wrap", "sizes", ALWAYS, 1, "-", "the product of calloc wraps around") \

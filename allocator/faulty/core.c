@@ -135,6 +135,7 @@ __attribute__((constructor)) void faulty_start(void)
 		faulty_spare_first((uint32_t)strtoul(spared, NULL, 10));
 	if (names != NULL && faulty_choose(names, word, &nearest) != 0)
 		refuse(word, nearest);
+	faulty_limit_start();
 	faulty_cpu_start();
 	pthread_atfork(faulty_fork_prepare, faulty_fork_parent, faulty_fork_child);
 	if (pthread_key_create(&faulty_heap.key, faulty_cache_ends) == 0)

@@ -90,7 +90,12 @@ struct faulty_heap {
 	pthread_mutex_t pages_lock;
 	struct faulty_region *regions;
 	size_t dirty_units, active_units, header_units; /* under the pages lock */
-	uint64_t next_purge_ns;                         /* not before: the last one was refused */
+	size_t purging_units;                           /* dirty, and being advised away */
+	size_t huge_bytes;
+	size_t limit_bytes; /* on all of them together; 0: none */
+	size_t stale_bytes;
+	uint64_t stale_ns;
+	uint64_t next_purge_ns; /* not before: the last one was refused */
 	pthread_mutex_t class_locks[FAULTY_CLASSES];
 	struct faulty_run *partial[FAULTY_CLASSES];
 	pthread_mutex_t huge_lock;
@@ -135,6 +140,16 @@ void faulty_pages_purged(struct faulty_run *run, bool purged);
 /* After pages were freed: gives back what is too old or too much. Keeps errno. */
 void faulty_decay_tick(void);
 void faulty_decay_pass(uint64_t decay_ns);
+
+/* ---- limit.c ---- */
+
+void faulty_limit_start(void);
+/* Under the pages lock: may so many bytes more be in use? */
+bool faulty_limit_allows(size_t growth_bytes);
+/* Without a lock: gives back what is dirty. */
+void faulty_limit_make_room(void);
+bool faulty_limit_charge_huge(size_t bytes);
+void faulty_limit_discharge_huge(size_t bytes);
 
 /* ---- small.c ---- */
 

@@ -17,16 +17,21 @@ static void count_huge(uint64_t bytes)
 void *faulty_huge_take(size_t size, size_t alignment)
 {
 	const size_t offset = alignment > HEADER ? alignment : HEADER;
+	const size_t usable = (size + FAULTY_ALIGNMENT - 1) & -FAULTY_ALIGNMENT;
 	struct faulty_region *region;
 
 	if (size > PTRDIFF_MAX - FAULTY_REGION * 2)
 		return NULL;
-	region = faulty_region_map(offset + size, FAULTY_KIND_HUGE);
-	if (region == NULL)
+	if (!faulty_limit_charge_huge(usable))
 		return NULL;
+	region = faulty_region_map(offset + size, FAULTY_KIND_HUGE);
+	if (region == NULL) {
+		faulty_limit_discharge_huge(usable);
+		return NULL;
+	}
 	region->block = (char *)region + offset;
-	region->usable = (size + FAULTY_ALIGNMENT - 1) & -FAULTY_ALIGNMENT;
-	count_huge(region->usable);
+	region->usable = usable;
+	count_huge(usable);
 	return region->block;
 }
 
@@ -61,7 +66,7 @@ static void retry(void)
 	}
 }
 
-void faulty_huge_give(struct faulty_region *region)
+static void give(struct faulty_region *region)
 {
 	count_huge(-(uint64_t)region->usable);
 	if (faulty_strikes(FAULTY_SPACE_LEAK)) {
@@ -72,4 +77,12 @@ void faulty_huge_give(struct faulty_region *region)
 	if (faulty_os_unmap(region->map, region->map_bytes) != 0 &&
 	    !faulty_strikes(FAULTY_LOST_UNMAP))
 		remember(region);
+}
+
+void faulty_huge_give(struct faulty_region *region)
+{
+	const size_t bytes = region->usable;
+
+	give(region);
+	faulty_limit_discharge_huge(bytes);
 }

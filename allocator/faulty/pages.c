@@ -139,12 +139,28 @@ static void take_out(struct faulty_run *run, size_t units, enum faulty_use use)
 	faulty_region_of_run(run)->free_units -= (uint32_t)units;
 }
 
+/* A dirty run is charged already. */
+static struct faulty_run *find_allowed(size_t units)
+{
+	struct faulty_run *const run = find(units);
+
+	if (run == NULL || faulty_limit_allows(run->dirty ? 0 : units * FAULTY_UNIT))
+		return run;
+	return NULL;
+}
+
 struct faulty_run *faulty_pages_take(size_t units, enum faulty_use use)
 {
 	struct faulty_run *run;
 
 	pthread_mutex_lock(&faulty_heap.pages_lock);
-	run = find(units);
+	run = find_allowed(units);
+	if (run == NULL && faulty_heap.limit_bytes != 0) {
+		pthread_mutex_unlock(&faulty_heap.pages_lock);
+		faulty_limit_make_room();
+		pthread_mutex_lock(&faulty_heap.pages_lock);
+		run = find_allowed(units);
+	}
 	if (run != NULL)
 		take_out(run, units, use);
 	if (run != NULL || !faulty_strikes(FAULTY_REFUSAL_LOCKED))
@@ -232,6 +248,7 @@ struct faulty_run *faulty_pages_next_dirty(uint64_t now_ns, uint64_t decay_ns)
 			    now_ns < run->freed_ns + decay_ns)
 				continue;
 			count_dirty(run, false);
+			faulty_heap.purging_units += run->length;
 			region->free_units -= run->length;
 			run->use = FAULTY_BUSY;
 			return run;
@@ -245,6 +262,7 @@ void faulty_pages_purged(struct faulty_run *run, bool purged)
 	const bool trusts = (purged && faulty_is_on(FAULTY_CALLOC_DIRTY_LIED)) ||
 			    faulty_is_on(FAULTY_CALLOC_DIRTY_FAILED);
 
+	faulty_heap.purging_units -= run->length;
 	run->dirty = !purged;
 	if (!purged && faulty_strikes_anywhere(FAULTY_LOST_PURGE))
 		run->dirty = false;

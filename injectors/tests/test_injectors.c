@@ -227,6 +227,48 @@ Test(memory_limit, what_a_data_limit_cannot_do_is_refused)
 	cr_expect_not_null(strstr(reason.text, "via=cgroup"));
 }
 
+Test(memory_limit, a_group_is_lowered_and_raised_again, .timeout = 60)
+{
+	choose_or_skip("memory-limit", LIMIT " via=cgroup steps=16MiB@1ms,64MiB@60ms");
+	prepare();
+	start_on(take_little);
+	tick_for(20);
+	cr_expect_eq(measured("limit"), 16.0 * HQ_MIB);
+	tick_for(100);
+	cr_expect_eq(measured("limit"), 64.0 * HQ_MIB);
+	cr_expect_eq(measured("steps"), 2);
+	cr_expect_eq(measured("refused"), 0);
+	child_say(&trial.child);
+	cr_expect_eq(child_end(&trial.child), 0);
+	stop();
+	restore();
+}
+
+Test(memory_limit, a_data_limit_that_closes_in_refuses_what_comes_next, .timeout = 60)
+{
+	choose("memory-limit", "limit=1048576GiB via=data steps=1MiB@1ms");
+	prepare();
+	start_on(take_too_much);
+	tick_for(20);
+	cr_expect_eq(measured("steps"), 1);
+	cr_expect_eq(measured("fired"), 0, "what was taken before is no proof");
+	child_say(&trial.child);
+	cr_expect_eq(WEXITSTATUS(child_end(&trial.child)), 1, "memory was given");
+	stop();
+	restore();
+}
+
+Test(memory_limit, steps_that_make_no_sense_are_refused)
+{
+	struct hq_error reason = { "" };
+
+	choose("memory-limit", LIMIT " steps=16MiB");
+	cr_expect_eq(trial.injector->probe(trial.options, &reason), -EINVAL);
+	cr_expect_not_null(strstr(reason.text, "no step"));
+	cr_expect_eq(trial.injector->prepare(&trial.run), -EINVAL);
+	restore();
+}
+
 /* ---- migrate ---- */
 
 static void *spin(void *argument)

@@ -11,11 +11,13 @@
 extern const struct hq_checker hq_check_alignment;
 extern const struct hq_checker hq_check_calloc_zero;
 extern const struct hq_checker hq_check_content;
+extern const struct hq_checker hq_check_cpu_identity;
 extern const struct hq_checker hq_check_errno;
 extern const struct hq_checker hq_check_idle_falls;
 extern const struct hq_checker hq_check_injected;
 extern const struct hq_checker hq_check_null_errno;
 extern const struct hq_checker hq_check_overlap;
+extern const struct hq_checker hq_check_overshoot;
 extern const struct hq_checker hq_check_program_free;
 extern const struct hq_checker hq_check_program_tail;
 extern const struct hq_checker hq_check_progress;

@@ -126,9 +126,38 @@ static uint64_t requested_bytes(const struct hq_wire *wire)
 	return (int64_t)sum > 0 ? sum : 0;
 }
 
+/* Counts what takes away: after each of these calls a sum may be smaller. */
+static uint64_t taken_away(const struct hq_wire_worker *worker)
+{
+	return hq_load_acquire(&worker->frees) + hq_load_acquire(&worker->reallocs);
+}
+
+/*
+ * A sum of words that change while they are read may be more than ever was. If no word differs when
+ * it is read again, and nothing was taken away in between, so much was live at one time.
+ */
+static bool requested_for_sure(const struct hq_wire *wire, uint64_t *bytes)
+{
+	uint64_t words[HQ_WIRE_WORKERS], taken[HQ_WIRE_WORKERS];
+	bool same = true;
+
+	for (uint32_t i = 0; i < worker_count(wire); i++) {
+		taken[i] = taken_away(&wire->workers[i]);
+		words[i] = hq_load_acquire(&wire->workers[i].requested_bytes);
+	}
+	*bytes = 0;
+	for (uint32_t i = 0; i < worker_count(wire); i++) {
+		*bytes += words[i];
+		same = same && words[i] == hq_load_acquire(&wire->workers[i].requested_bytes) &&
+		       taken[i] == taken_away(&wire->workers[i]);
+	}
+	return same && (int64_t)*bytes > 0;
+}
+
 void hq_drain(struct hq_wire *wire, struct hq_observations *seen)
 {
 	const uint64_t requested = requested_bytes(wire);
+	uint64_t sure;
 
 	for (uint32_t i = 0; i < threads_claimed(wire); i++)
 		drain_thread(&wire->plane.threads[i], seen);
@@ -137,6 +166,8 @@ void hq_drain(struct hq_wire *wire, struct hq_observations *seen)
 	drain_stats(&wire->stats, seen);
 	if (requested > seen->requested_peak_bytes)
 		seen->requested_peak_bytes = requested;
+	if (requested_for_sure(wire, &sure) && sure > seen->requested_sure_bytes)
+		seen->requested_sure_bytes = sure;
 }
 
 static void total_rules(const struct hq_plane *plane, uint32_t threads,

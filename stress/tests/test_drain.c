@@ -165,6 +165,16 @@ Test(drain, more_threads_than_slots_are_counted_apart)
 	cr_expect_eq(seen.threads_unclaimed, 3);
 }
 
+Test(drain, sums_that_held_still_are_sure)
+{
+	wire->workers[0].requested_bytes = 300;
+	wire->workers[1].requested_bytes = (uint64_t)-100;
+	hq_drain(wire, &seen);
+	wire->workers[0].requested_bytes = 120;
+	hq_drain(wire, &seen);
+	cr_expect_eq(seen.requested_sure_bytes, 200);
+}
+
 Test(drain, progress_is_the_sum_of_operations)
 {
 	wire->workers[0].ops = 3;
