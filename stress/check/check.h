@@ -61,7 +61,14 @@ extern const struct hq_checker *const hq_checkers[];
 
 /* ---- metrics: metric.c ---- */
 
-enum hq_unit { HQ_UNIT_COUNT, HQ_UNIT_BYTES, HQ_UNIT_NS, HQ_UNIT_PER_SECOND, HQ_UNIT_SHARE };
+enum hq_unit {
+	HQ_UNIT_COUNT,
+	HQ_UNIT_BYTES,
+	HQ_UNIT_NS,
+	HQ_UNIT_PER_SECOND,
+	HQ_UNIT_SHARE,
+	HQ_UNIT_BYTES_PER_SECOND
+};
 
 /* One row of the metric table, as `explain metrics` prints it. */
 struct hq_metric_info {
@@ -118,16 +125,40 @@ const char *hq_expectation_inject_name(const struct hq_expectation *expectation,
  */
 bool hq_expectation_needs_faults(const struct hq_expectation *expectation);
 
+/* How sure an answer about a bound against clean runs must be; see against.c. */
+struct hq_confidence {
+	double false_alarm; /* how often a target at its bound is accused, at most */
+	double missed;      /* how often a look may let it pass */
+};
+
+/* How many pairs of runs it takes at least until a bound can be seen to be broken. */
+size_t hq_confidence_pairs(const struct hq_confidence *confidence);
+
+/* The runs of a case. */
+struct hq_series {
+	const struct hq_observations *const *runs;
+	size_t run_count;
+	const struct hq_observations *const *clean_runs;
+	size_t clean_count;
+	struct hq_confidence confidence;
+};
+
 /*
- * Judges the runs of a case: of each metric the median over `runs` is taken, and over `clean_runs`
- * for `clean`. A broken expectation is a finding of checker "expect" with both values; a metric
- * that was not observed is a gap. Counts of faults (inject.*) are judged on the smallest of the
- * runs, and too few of them are a gap.
+ * Judges the runs of a case: of each metric the median over the runs is taken. A broken expectation
+ * is a finding of checker "expect" with both values; a metric that was not observed is a gap.
+ * Counts of faults (inject.*) are judged on the smallest of the runs, and too few of them are a
+ * gap. Against `clean` the ranks decide, and what they cannot tell is a gap.
  */
-void hq_expectation_judge(const struct hq_expectation *expectation,
-			  const struct hq_observations *const *runs, size_t run_count,
-			  const struct hq_observations *const *clean_runs, size_t clean_count,
+void hq_expectation_judge(const struct hq_expectation *expectation, const struct hq_series *series,
 			  struct hq_findings *findings);
+
+/*
+ * True when no further pair of runs is needed: it does not ask for clean runs, it holds, or it
+ * cannot be observed. A bound that seems to be broken is not settled before all pairs have run, so
+ * that the rate of false alarms is that of one look.
+ */
+bool hq_expectation_is_settled(const struct hq_expectation *expectation,
+			       const struct hq_series *series);
 
 /* ---- verdicts: verdict.c ---- */
 

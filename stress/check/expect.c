@@ -79,6 +79,19 @@ static int parse_operator(const char **text, char op[3], struct hq_error *error)
 	return hq_error_set(error, "at '%.40s': expected one of <= >= < > == !=", *text);
 }
 
+/* "64KiB/s": a size and what it is per. */
+static int parse_size_rate(const char *text, uint64_t *bytes, struct hq_error *error)
+{
+	const size_t length = strlen(text);
+	char size[HQ_UNITS_TEXT];
+
+	if (length < 3 || length - 2 >= sizeof(size) || strcmp(text + length - 2, "/s") != 0)
+		return hq_error_set(error, "'%.40s' is no size per second", text);
+	memcpy(size, text, length - 2);
+	size[length - 2] = '\0';
+	return hq_units_parse_size(size, bytes, error);
+}
+
 static int parse_constant(const char *text, enum hq_unit unit, double *value,
 			  struct hq_error *error)
 {
@@ -99,6 +112,9 @@ static int parse_constant(const char *text, enum hq_unit unit, double *value,
 		return hq_units_parse_rate(text, value, error);
 	case HQ_UNIT_SHARE:
 		return hq_units_parse_share(text, value, error);
+	case HQ_UNIT_BYTES_PER_SECOND:
+		status = parse_size_rate(text, &whole, error);
+		break;
 	}
 	if (status == 0)
 		*value = (double)whole;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The expectation language: judging. One noisy run decides nothing: of each metric the median over
- * the runs is compared, and for `clean` the median over the clean runs of the same invocation.
- * Counts of faults are the exception: there the smallest run counts, since each run needs its
- * faults.
+ * the runs is compared. Counts of faults are the exception: there the smallest run counts, since
+ * each run needs its faults. A bound that comes from clean runs is itself noisy, and is judged by
+ * ranks (against.c).
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "stress/check/against.h"
 #include "stress/check/evidence.h"
 #include "stress/check/metric.h"
 #include "stress/check/value.h"
@@ -18,6 +19,7 @@ static const char name[] = "expect";
 
 #define RUNS_MAX   64
 #define VALUE_TEXT 40
+#define EQUAL_RUNS 3 /* whose medians are compared by `== clean` and `!= clean` */
 
 /* One metric over several runs. */
 struct spread {
@@ -155,8 +157,8 @@ struct sides {
 	double bound;
 };
 
-static void add_finding(const struct hq_expectation *expectation, const struct sides *sides,
-			struct hq_findings *findings)
+static struct hq_finding *add_finding(const struct hq_expectation *expectation,
+				      const struct sides *sides, struct hq_findings *findings)
 {
 	const enum hq_unit unit = expectation->unit;
 	const double value = sides->left.judged;
@@ -179,6 +181,49 @@ static void add_finding(const struct hq_expectation *expectation, const struct s
 	}
 	add_values(expectation->metric, unit, &sides->left, finding);
 	add_values(reference, unit, &sides->right, finding);
+	return finding;
+}
+
+/* The series overlap: neither accused nor acquitted. */
+static void add_doubt(const struct hq_expectation *expectation, const struct sides *sides,
+		      struct hq_findings *findings)
+{
+	struct hq_finding *gap = hq_gap_add(
+		findings, name, "cannot tell whether %s: the runs differ too much among each other",
+		expectation->text);
+
+	add_values(expectation->metric, expectation->unit, &sides->left, gap);
+	add_values("clean", expectation->unit, &sides->right, gap);
+	hq_evidence_line(
+		gap, "%zu runs with faults and %zu without; more pairs, or more room, would tell",
+		sides->left.count, sides->right.count);
+}
+
+static enum hq_answer ask_ranks(const struct hq_expectation *expectation, const struct sides *sides,
+				const struct hq_confidence *confidence, double *chance)
+{
+	const struct hq_against against = {
+		.values = sides->left.values,
+		.count = sides->left.count,
+		.clean = sides->right.values,
+		.clean_count = sides->right.count,
+	};
+
+	return hq_against_clean(expectation, &against, confidence, chance);
+}
+
+static void judge_by_ranks(const struct hq_expectation *expectation, const struct sides *sides,
+			   const struct hq_confidence *confidence, struct hq_findings *findings)
+{
+	double chance;
+	const enum hq_answer answer = ask_ranks(expectation, sides, confidence, &chance);
+
+	if (answer == HQ_ANSWER_BROKEN)
+		hq_evidence_line(add_finding(expectation, sides, findings),
+				 "by chance that would come once in %.0f such series of runs",
+				 1.0 / chance);
+	if (answer == HQ_ANSWER_OPEN)
+		add_doubt(expectation, sides, findings);
 }
 
 /*
@@ -198,30 +243,58 @@ static enum hq_unit unit_of_judgement(const struct hq_expectation *expectation,
 	return expectation->unit;
 }
 
-void hq_expectation_judge(const struct hq_expectation *expectation,
-			  const struct hq_observations *const *runs, size_t run_count,
-			  const struct hq_observations *const *clean_runs, size_t clean_count,
-			  struct hq_findings *findings)
+/* Both sides as the runs have them. 0; or -ENODATA, and what was missing is told as a gap. */
+static int collect_sides(const struct hq_expectation *expectation, const struct hq_series *series,
+			 struct sides *sides, struct hq_findings *findings)
 {
 	const bool clean = expectation->against_clean;
 	const char *other = clean ? expectation->metric : expectation->other;
-	struct hq_expectation resolved = *expectation;
-	struct sides sides = { 0 };
 	struct hq_error error;
 
-	resolved.unit = unit_of_judgement(expectation, runs, run_count);
-	if (collect(resolved.metric, resolved.unit, runs, run_count, &sides.left, &error)) {
-		add_gap(&resolved, resolved.metric, false, &error, findings);
-		return;
+	if (collect(expectation->metric, expectation->unit, series->runs, series->run_count,
+		    &sides->left, &error)) {
+		add_gap(expectation, expectation->metric, false, &error, findings);
+		return -ENODATA;
 	}
-	if (other[0] && collect(other, resolved.unit, clean ? clean_runs : runs,
-				clean ? clean_count : run_count, &sides.right, &error)) {
-		add_gap(&resolved, other, clean, &error, findings);
-		return;
+	if (other[0] &&
+	    collect(other, expectation->unit, clean ? series->clean_runs : series->runs,
+		    clean ? series->clean_count : series->run_count, &sides->right, &error)) {
+		add_gap(expectation, other, clean, &error, findings);
+		return -ENODATA;
 	}
-	sides.bound = resolved.constant;
+	sides->bound = expectation->constant;
 	if (other[0])
-		sides.bound += resolved.factor * sides.right.judged;
-	if (!holds(resolved.op, sides.left.judged, sides.bound))
+		sides->bound += expectation->factor * sides->right.judged;
+	return 0;
+}
+
+void hq_expectation_judge(const struct hq_expectation *expectation, const struct hq_series *series,
+			  struct hq_findings *findings)
+{
+	struct hq_expectation resolved = *expectation;
+	struct sides sides = { 0 };
+
+	resolved.unit = unit_of_judgement(expectation, series->runs, series->run_count);
+	if (collect_sides(&resolved, series, &sides, findings))
+		return;
+	if (hq_against_applies(&resolved))
+		judge_by_ranks(&resolved, &sides, &series->confidence, findings);
+	else if (!holds(resolved.op, sides.left.judged, sides.bound))
 		add_finding(&resolved, &sides, findings);
+}
+
+bool hq_expectation_is_settled(const struct hq_expectation *expectation,
+			       const struct hq_series *series)
+{
+	struct hq_findings ignored = { .count = 0 };
+	struct sides sides = { 0 };
+	double chance;
+
+	if (!expectation->against_clean)
+		return true;
+	if (collect_sides(expectation, series, &sides, &ignored))
+		return true;
+	if (!hq_against_applies(expectation))
+		return series->run_count >= EQUAL_RUNS;
+	return ask_ranks(expectation, &sides, &series->confidence, &chance) == HQ_ANSWER_HOLDS;
 }

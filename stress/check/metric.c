@@ -11,6 +11,7 @@
 
 #include "injectors/units.h"
 #include "stress/check/metric.h"
+#include "stress/check/slope.h"
 #include "stress/wire/hist.h"
 
 /* What must have been recorded for a row to have a value. */
@@ -35,7 +36,7 @@ typedef int getter(const struct hq_observations *observations, const struct hq_m
 
 static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get_latency_mean,
 	get_latency_quantile, get_ops_rate, get_rss_end, get_rss_idle, get_rss_kept,
-	get_rss_lazyfree, get_rss_median, get_rss_worked, get_sampler_share;
+	get_rss_lazyfree, get_rss_median, get_rss_slope, get_rss_worked, get_sampler_share;
 
 #define FIELD(field)     offsetof(struct hq_observations, field), NULL
 #define GETTER(function) 0, function
@@ -107,6 +108,9 @@ static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get
 	  NEED_SAMPLES, GETTER(get_rss_median))                                                    \
 	X("rss.peak", BYTES, "sampler, VmHWM", "most resident memory at one time", false,          \
 	  NEED_SAMPLES, FIELD(rss_peak_bytes))                                                     \
+	X("rss.slope", BYTES_PER_SECOND, "sampler",                                                \
+	  "how fast resident memory rises in the second half of the work", false, NEED_SAMPLES,    \
+	  GETTER(get_rss_slope))                                                                   \
 	X("rss.start", BYTES, "sampler", "resident memory before the work", false, NEED_SAMPLES,   \
 	  FIELD(rss_start_bytes))                                                                  \
 	X("rss.worked", BYTES, "sampler",                                                          \
@@ -327,6 +331,18 @@ static int get_rss_median(const struct hq_observations *observations,
 	*value = ((double)sorted[(count - 1) / 2] + (double)sorted[count / 2]) / 2.0;
 	free(sorted);
 	return 0;
+}
+
+static int get_rss_slope(const struct hq_observations *observations,
+			 const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	struct hq_slope slope;
+	const int status = hq_slope_measure(observations, &slope, error);
+
+	(void)name;
+	if (status == 0)
+		*value = slope.bytes_per_second;
+	return status;
 }
 
 static int get_sampler_share(const struct hq_observations *observations,

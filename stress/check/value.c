@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "stress/check/value.h"
 
@@ -50,6 +51,10 @@ const char *hq_value_print(char *text, size_t size, enum hq_unit unit, double va
 		return print_plain(text, size, value, "/s");
 	case HQ_UNIT_SHARE:
 		return print_plain(text, size, value * 100.0, "%");
+	case HQ_UNIT_BYTES_PER_SECOND:
+		print_steps(text, size, byte_steps, value);
+		strncat(text, "/s", size - strlen(text) - 1);
+		return text;
 	case HQ_UNIT_COUNT:
 		break;
 	}
@@ -58,11 +63,11 @@ const char *hq_value_print(char *text, size_t size, enum hq_unit unit, double va
 
 const char *hq_value_print_exact(char *text, size_t size, enum hq_unit unit, double value)
 {
-	static const char *const suffixes[] = { [HQ_UNIT_COUNT] = "",
-						[HQ_UNIT_BYTES] = " B",
-						[HQ_UNIT_NS] = " ns",
-						[HQ_UNIT_PER_SECOND] = "/s",
-						[HQ_UNIT_SHARE] = "%" };
+	static const char *const suffixes[] = {
+		[HQ_UNIT_COUNT] = "",  [HQ_UNIT_BYTES] = " B",
+		[HQ_UNIT_NS] = " ns",  [HQ_UNIT_PER_SECOND] = "/s",
+		[HQ_UNIT_SHARE] = "%", [HQ_UNIT_BYTES_PER_SECOND] = " B/s"
+	};
 
 	if (unit == HQ_UNIT_SHARE)
 		value *= 100.0;
@@ -72,22 +77,22 @@ const char *hq_value_print_exact(char *text, size_t size, enum hq_unit unit, dou
 
 const char *hq_unit_words(enum hq_unit unit)
 {
-	static const char *const words[] = { [HQ_UNIT_COUNT] = "count",
-					     [HQ_UNIT_BYTES] = "size",
-					     [HQ_UNIT_NS] = "time",
-					     [HQ_UNIT_PER_SECOND] = "rate",
-					     [HQ_UNIT_SHARE] = "share" };
+	static const char *const words[] = {
+		[HQ_UNIT_COUNT] = "count", [HQ_UNIT_BYTES] = "size",
+		[HQ_UNIT_NS] = "time",     [HQ_UNIT_PER_SECOND] = "rate",
+		[HQ_UNIT_SHARE] = "share", [HQ_UNIT_BYTES_PER_SECOND] = "size per second"
+	};
 
 	return words[unit];
 }
 
 const char *hq_unit_example(enum hq_unit unit)
 {
-	static const char *const examples[] = { [HQ_UNIT_COUNT] = "10k",
-						[HQ_UNIT_BYTES] = "64MiB",
-						[HQ_UNIT_NS] = "5us",
-						[HQ_UNIT_PER_SECOND] = "100/s",
-						[HQ_UNIT_SHARE] = "25%" };
+	static const char *const examples[] = {
+		[HQ_UNIT_COUNT] = "10k", [HQ_UNIT_BYTES] = "64MiB",
+		[HQ_UNIT_NS] = "5us",    [HQ_UNIT_PER_SECOND] = "100/s",
+		[HQ_UNIT_SHARE] = "25%", [HQ_UNIT_BYTES_PER_SECOND] = "64KiB/s"
+	};
 
 	return examples[unit];
 }

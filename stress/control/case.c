@@ -2,7 +2,7 @@
 /*
  * One case from plan to result. Clean and faulted runs alternate, so that a machine that gets
  * slower or faster meanwhile does so for both; the contracts are checked on every run, the
- * expectations on the medians.
+ * expectations on all runs together.
  */
 #include "stress/control/case.h"
 
@@ -138,7 +138,44 @@ static bool all_finished(const struct case_runs *runs)
 	return true;
 }
 
-/* Alternates clean and faulted runs; a run that did not finish ends the series. */
+static struct hq_series series_of(const struct hq_plan *plan, const struct case_runs *runs)
+{
+	return (struct hq_series){
+		.runs = (const struct hq_observations *const *)runs->faulted,
+		.run_count = runs->faulted_count,
+		.clean_runs = (const struct hq_observations *const *)runs->clean,
+		.clean_count = runs->clean_count,
+		.confidence = plan->confidence,
+	};
+}
+
+static bool is_settled(const struct hq_plan *plan, const struct case_runs *runs)
+{
+	const struct hq_series series = series_of(plan, runs);
+
+	for (size_t i = 0; i < plan->expectation_count; i++) {
+		if (!hq_expectation_is_settled(&plan->expectations[i], &series))
+			return false;
+	}
+	return true;
+}
+
+/* One of each kind; which goes first changes, so that neither is always the later one. */
+static int run_pair(struct hq_run_spec *spec, bool clean_first, struct case_runs *runs,
+		    struct hq_run_facts *facts, struct hq_error *error)
+{
+	int result = 0;
+
+	if (spec->plan->needs_clean)
+		result = run_one(spec, !clean_first, runs, facts, error);
+	if (!result && !hq_case_interrupted())
+		result = run_one(spec, !spec->plan->needs_clean || clean_first, runs, facts, error);
+	return result;
+}
+
+/*
+ * Pairs of runs until every bound is settled; a run that did not finish ends the series.
+ */
 static int run_all(struct hq_run_spec *spec, struct case_runs *runs, struct hq_run_facts *facts,
 		   struct hq_error *error)
 {
@@ -150,11 +187,8 @@ static int run_all(struct hq_run_spec *spec, struct case_runs *runs, struct hq_r
 
 	hq_store_relaxed(&spec->context->progress->runs, plan->needs_clean ? 2 * pairs : pairs);
 	for (uint32_t i = 0; i < pairs && !result && !hq_case_interrupted(); i++) {
-		if (plan->needs_clean)
-			result = run_one(spec, false, runs, facts, error);
-		if (!result && !hq_case_interrupted())
-			result = run_one(spec, true, runs, facts, error);
-		if (!all_finished(runs))
+		result = run_pair(spec, i % 2 == 0, runs, facts, error);
+		if (!all_finished(runs) || is_settled(plan, runs))
 			break;
 	}
 	return result;
@@ -248,10 +282,7 @@ static void judge(const struct hq_plan *plan, const struct case_runs *runs,
 {
 	struct hq_findings *findings = &result->findings;
 	struct summary summary = { .findings = findings };
-	const struct hq_observations *const *faulted =
-		(const struct hq_observations *const *)runs->faulted;
-	const struct hq_observations *const *clean =
-		(const struct hq_observations *const *)runs->clean;
+	const struct hq_series series = series_of(plan, runs);
 
 	for (size_t i = 0; i < runs->faulted_count; i++)
 		check_run(plan, runs->faulted[i], false, &summary);
@@ -259,8 +290,7 @@ static void judge(const struct hq_plan *plan, const struct case_runs *runs,
 		check_run(plan, runs->clean[i], true, &summary);
 	say_how_often(&summary);
 	for (size_t i = 0; i < plan->expectation_count; i++)
-		hq_expectation_judge(&plan->expectations[i], faulted, runs->faulted_count, clean,
-				     runs->clean_count, findings);
+		hq_expectation_judge(&plan->expectations[i], &series, findings);
 	result->verdict = hq_verdict_judge(findings, &plan->known);
 	if (result->verdict == HQ_VERDICT_XFAIL)
 		snprintf(result->reason, sizeof(result->reason), "known: %s", plan->known.because);

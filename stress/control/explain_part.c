@@ -86,7 +86,7 @@ static const char *unit_name(enum hq_unit unit)
 	static const char *const units[] = {
 		[HQ_UNIT_COUNT] = "count", [HQ_UNIT_BYTES] = "bytes",
 		[HQ_UNIT_NS] = "time",     [HQ_UNIT_PER_SECOND] = "per second",
-		[HQ_UNIT_SHARE] = "share",
+		[HQ_UNIT_SHARE] = "share", [HQ_UNIT_BYTES_PER_SECOND] = "bytes per second",
 	};
 
 	return units[unit];

@@ -86,6 +86,15 @@ static void print_expect(void)
 	     "and the last two may go on with '+ number'. 'clean' is the same metric in runs "
 	     "without\n"
 	     "faults, which alternate with the others. Metrics: heapquake explain metrics.\n"
+	     "\n"
+	     "A bound against 'clean' is broken when the ranks of the runs say so and would say "
+	     "it\n"
+	     "by chance in at most 1 of 1,000 cases (run: false-alarm), which takes 7 pairs of "
+	     "runs.\n"
+	     "It holds as soon as the ranks say that, with at most 1 in 20 (run: missed): 3 "
+	     "pairs,\n"
+	     "usually. When all pairs have run and neither is so, the case is INCONCLUSIVE.\n"
+	     "\n"
 	     "Without any expectation the checkers still hold: heapquake list checkers.");
 }
 

@@ -82,8 +82,9 @@ struct hq_plan {
 	uint64_t sample_period_ns; /* 1 ms */
 	uint64_t stats_period_ns; /* 20 ms; statistics are taken only where a contract needs them */
 	uint64_t memory_cap_bytes; /* a target that holds more is killed; 0: no cap */
-	uint32_t pairs;            /* clean and faulted runs each, alternating; 1 faulted run if not
-				      needs_clean */
+	uint32_t pairs;            /* clean and faulted runs each at most, alternating; 1 faulted
+				      run if not needs_clean */
+	struct hq_confidence confidence; /* of bounds against clean */
 	bool needs_clean;
 	char extra_arguments[2048]; /* for the repro line: options given by hand that shape the
 				      plan, quoted */

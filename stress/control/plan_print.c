@@ -269,6 +269,8 @@ static void print_run(const struct hq_plan *plan, FILE *stream)
 	print_entry(stream, "  ", "statistics",
 		    hq_units_print_duration(text, plan->stats_period_ns));
 	fprintf(stream, "  pairs: %" PRIu32 "\n", plan->pairs);
+	fprintf(stream, "  false-alarm: %g%%\n", plan->confidence.false_alarm * 100.0);
+	fprintf(stream, "  missed: %g%%\n", plan->confidence.missed * 100.0);
 	print_entry(stream, "  ", "memory-cap", hq_units_print_size(text, plan->memory_cap_bytes));
 	print_entry(stream, "  ", "mechanism", mechanisms[plan->mechanism]);
 	fprintf(stream, "  seed: %" PRIu64 "\n", plan->seed);

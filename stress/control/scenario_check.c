@@ -96,6 +96,25 @@ static int check_mechanism(const struct hq_plan *plan, struct hq_error *error)
 	return 0;
 }
 
+/* Runs that can never add up to a finding would make every PASS worthless. */
+static int check_pairs(const struct hq_plan *plan, struct hq_error *error)
+{
+	const size_t needed = hq_confidence_pairs(&plan->confidence);
+
+	for (size_t i = 0; i < plan->expectation_count; i++) {
+		const struct hq_expectation *expectation = &plan->expectations[i];
+
+		if (!expectation->against_clean || plan->pairs >= needed)
+			continue;
+		return hq_error_set(error,
+				    "'%s' can never be found broken with pairs: %u; with "
+				    "false-alarm: %g%% it takes %zu",
+				    expectation->text, plan->pairs,
+				    plan->confidence.false_alarm * 100.0, needed);
+	}
+	return 0;
+}
+
 int hq_scenario_check(const struct hq_scenario *scenario, struct hq_error *error)
 {
 	const struct hq_plan *plan = &scenario->plan;
@@ -104,7 +123,8 @@ int hq_scenario_check(const struct hq_scenario *scenario, struct hq_error *error
 		if (hq_check_expectation_names(plan, &plan->expectations[i], error))
 			return -EINVAL;
 	}
-	if (check_times(scenario, error) || check_mechanism(plan, error))
+	if (check_times(scenario, error) || check_mechanism(plan, error) ||
+	    check_pairs(plan, error))
 		return -EINVAL;
 	return 0;
 }

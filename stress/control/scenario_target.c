@@ -240,6 +240,7 @@ void hq_read_workload(struct hq_reading *reading, const struct hq_yaml *value)
 struct run_options {
 	uint64_t timeout_ns, hang_ns, settle_ns, sample_ns, statistics_ns;
 	uint64_t pairs, memory_cap_bytes, seed;
+	double false_alarm, missed;
 	uint32_t mechanism;
 };
 
@@ -262,8 +263,12 @@ const struct hq_option hq_run_option_table[] = {
 	  "time between two readings of resident memory" },
 	{ "statistics", HQ_OPTION_DURATION, AT(statistics_ns), "20ms", 1 * HQ_MS, 10 * HQ_S, NULL,
 	  "time between two readings of the allocator's own, where a contract asks for them" },
-	{ "pairs", HQ_OPTION_COUNT, AT(pairs), "3", 1, 32, NULL,
-	  "clean and faulted runs each, where an expectation says 'clean'" },
+	{ "pairs", HQ_OPTION_COUNT, AT(pairs), "7", 1, 32, NULL,
+	  "clean and faulted runs each, at most, where an expectation says 'clean'" },
+	{ "false-alarm", HQ_OPTION_SHARE, AT(false_alarm), "0.1%", 0, 0, NULL,
+	  "how often a bound against 'clean' may be found broken by chance" },
+	{ "missed", HQ_OPTION_SHARE, AT(missed), "5%", 0, 0, NULL,
+	  "how often a look may find that such a bound holds by chance" },
 	{ "memory-cap", HQ_OPTION_SIZE, AT(memory_cap_bytes), "0", 0, 0, NULL,
 	  "a target that holds more resident memory is killed; 0: no cap" },
 	{ "mechanism", HQ_OPTION_ENUM, AT(mechanism), "auto", 0, 0, mechanisms,
@@ -292,6 +297,8 @@ void hq_read_run(struct hq_reading *reading, const struct hq_yaml *value)
 	plan->sample_period_ns = options.sample_ns;
 	plan->stats_period_ns = options.statistics_ns;
 	plan->pairs = (uint32_t)options.pairs;
+	plan->confidence = (struct hq_confidence){ .false_alarm = options.false_alarm,
+						   .missed = options.missed };
 	plan->memory_cap_bytes = options.memory_cap_bytes;
 	plan->mechanism = (enum hq_mechanism)options.mechanism;
 	plan->seed = options.seed;

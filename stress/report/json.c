@@ -104,7 +104,7 @@ static json_t *make_value(enum hq_unit unit, double value)
 {
 	if (!isfinite(value))
 		return json_null();
-	if (unit == HQ_UNIT_PER_SECOND || unit == HQ_UNIT_SHARE)
+	if (unit == HQ_UNIT_PER_SECOND || unit == HQ_UNIT_SHARE || unit == HQ_UNIT_BYTES_PER_SECOND)
 		return json_real(value);
 	if (fabs(value) >= 9.2e18)
 		return json_integer(value < 0 ? INT64_MIN : INT64_MAX);
@@ -117,7 +117,8 @@ static json_t *make_metric(const struct hq_result_metric *metric)
 					    [HQ_UNIT_BYTES] = "value_bytes",
 					    [HQ_UNIT_NS] = "value_ns",
 					    [HQ_UNIT_PER_SECOND] = "value_per_second",
-					    [HQ_UNIT_SHARE] = "value_share" };
+					    [HQ_UNIT_SHARE] = "value_share",
+					    [HQ_UNIT_BYTES_PER_SECOND] = "value_bytes_per_second" };
 	json_t *object = json_object();
 	int failed = 0;
 

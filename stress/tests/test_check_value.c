@@ -26,6 +26,7 @@ static const struct {
 	{ HQ_UNIT_PER_SECOND, 61000, "61000/s", "61000/s" },
 	{ HQ_UNIT_PER_SECOND, 0.25, "0.25/s", "0.25/s" },
 	{ HQ_UNIT_SHARE, 0.25, "25%", "25%" },
+	{ HQ_UNIT_BYTES_PER_SECOND, 2048, "2 KiB/s", "2048 B/s" },
 	{ HQ_UNIT_SHARE, 0.0123456, "1.235%", "1.23456%" },
 };
 

@@ -37,6 +37,7 @@ Test(expect, a_plain_value_is_read_in_the_unit_of_the_metric)
 		{ "heap.nulls == 0", "heap.nulls", "==", 0, HQ_UNIT_COUNT },
 		{ "ops.missed != 1", "ops.missed", "!=", 1, HQ_UNIT_COUNT },
 		{ "ops.rate >= 100/s", "ops.rate", ">=", 100, HQ_UNIT_PER_SECOND },
+		{ "rss.slope <= 64KiB/s", "rss.slope", "<=", 65536, HQ_UNIT_BYTES_PER_SECOND },
 		{ "sampler.share < 25%", "sampler.share", "<", 0.25, HQ_UNIT_SHARE },
 		{ "inject.refuse-free.fired >= 10", "inject.refuse-free.fired", ">=", 10,
 		  HQ_UNIT_COUNT },
@@ -238,7 +239,15 @@ static struct hq_findings judged(const char *text, const uint64_t *peaks, size_t
 		clean[i] = with_peak(clean_peaks[i], 0);
 		clean_list[i] = &clean[i];
 	}
-	hq_expectation_judge(&expectation, run_list, count, clean_list, clean_count, &findings);
+	const struct hq_series series = {
+		.runs = run_list,
+		.run_count = count,
+		.clean_runs = clean_list,
+		.clean_count = clean_count,
+		.confidence = { .false_alarm = 0.001, .missed = 0.05 },
+	};
+
+	hq_expectation_judge(&expectation, &series, &findings);
 	return findings;
 }
 
@@ -292,9 +301,14 @@ Test(expect, a_bound_missed_by_a_hair_is_shown_with_every_digit)
 
 Test(expect, against_clean_names_the_clean_value_and_what_follows)
 {
-	const uint64_t runs[] = { 173 * HQ_MIB }, clean[] = { 40 * HQ_MIB };
+	uint64_t runs[7], clean[7];
+
+	for (size_t i = 0; i < 7; i++) {
+		runs[i] = (170 + i) * HQ_MIB;
+		clean[i] = (37 + i) * HQ_MIB;
+	}
 	const struct hq_findings findings =
-		judged("rss.peak <= 1.5 * clean + 4MiB", runs, 1, clean, 1);
+		judged("rss.peak <= 1.5 * clean + 4MiB", runs, 7, clean, 7);
 
 	assert_finding(&findings,
 		       "rss.peak = 173 MiB, expected <= 1.5 * clean + 4MiB (clean = 40 MiB, "
@@ -321,16 +335,45 @@ Test(expect, the_median_of_the_runs_is_judged_and_all_are_shown)
 	cr_assert_str_eq(findings.list[0].evidence, "rss.peak: 9 MiB, 1 MiB, 5 MiB");
 }
 
-Test(expect, the_median_of_the_clean_runs_is_the_bound)
+Test(expect, a_finding_against_clean_shows_all_runs_and_its_chance)
 {
-	const uint64_t runs[] = { 6 * HQ_MIB, 6 * HQ_MIB };
-	const uint64_t clean[] = { 1 * HQ_MIB, 50 * HQ_MIB, 5 * HQ_MIB };
-	const struct hq_findings findings = judged("rss.peak <= clean", runs, 2, clean, 3);
+	const uint64_t runs[] = { 6 * HQ_MIB, 7 * HQ_MIB, 6 * HQ_MIB, 7 * HQ_MIB,
+				  6 * HQ_MIB, 7 * HQ_MIB, 6 * HQ_MIB };
+	const uint64_t clean[] = { 1 * HQ_MIB, 2 * HQ_MIB, 5 * HQ_MIB, 4 * HQ_MIB,
+				   5 * HQ_MIB, 4 * HQ_MIB, 3 * HQ_MIB };
+	const struct hq_findings findings = judged("rss.peak <= clean", runs, 7, clean, 7);
 
 	cr_assert_eq(findings.count, 1);
-	cr_assert(strstr(findings.list[0].text, "(clean = 5 MiB, so <= 5 MiB)"));
-	cr_assert(strstr(findings.list[0].evidence, "\nclean: 1 MiB, 50 MiB, 5 MiB"), "%s",
+	cr_assert(strstr(findings.list[0].text, "(clean = 4 MiB, so <= 4 MiB)"));
+	cr_assert(strstr(findings.list[0].evidence, "\nclean: 1 MiB, 2 MiB, 5 MiB, "), "%s",
 		  findings.list[0].evidence);
+	cr_assert(strstr(findings.list[0].evidence, "once in 3432 such series"), "%s",
+		  findings.list[0].evidence);
+}
+
+Test(expect, runs_that_overlap_with_their_bounds_are_a_gap)
+{
+	const uint64_t runs[] = { 6 * HQ_MIB, 2 * HQ_MIB, 4 * HQ_MIB };
+	const uint64_t clean[] = { 1 * HQ_MIB, 5 * HQ_MIB, 3 * HQ_MIB };
+	const struct hq_findings findings = judged("rss.peak <= clean", runs, 3, clean, 3);
+
+	cr_assert_eq(findings.count, 1);
+	cr_assert(findings.list[0].gap);
+	cr_assert_str_eq(findings.list[0].text,
+			 "cannot tell whether rss.peak <= clean: the runs differ too much among "
+			 "each other");
+}
+
+Test(expect, equal_counts_hold_against_clean_unless_less_is_asked_for)
+{
+	const uint64_t same[] = { 4096, 4096, 4096, 4096, 4096, 4096, 4096 };
+
+	cr_assert_eq(judged("rss.peak <= clean", same, 7, same, 7).count, 0);
+	cr_assert_eq(judged("rss.peak >= clean", same, 7, same, 7).count, 0);
+	cr_assert_eq(judged("rss.peak == clean", same, 7, same, 7).count, 0);
+	cr_assert_eq(judged("rss.peak < clean", same, 7, same, 7).count, 1);
+	cr_assert_eq(judged("rss.peak > clean", same, 7, same, 7).count, 1);
+	cr_assert_eq(judged("rss.peak != clean", same, 7, same, 7).count, 1);
 }
 
 Test(expect, counts_of_faults_are_judged_on_the_smallest_run)
@@ -405,7 +448,8 @@ static struct hq_findings judged_measure(const char *text)
 		.measure_count = 2,
 		.measures = { { "held", "B", 4096 }, { "wanted", "B", 8192 } },
 	};
-	hq_expectation_judge(&expectation, &run, 1, NULL, 0, &findings);
+	hq_expectation_judge(&expectation, &(struct hq_series){ .runs = &run, .run_count = 1 },
+			     &findings);
 	return findings;
 }
 

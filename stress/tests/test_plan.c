@@ -209,7 +209,7 @@ ParameterizedTestParameters(plan, printed_plan_parses_back_to_the_same)
 		       "contracts: [ idle-falls: { within: 4s, keep: 10% }, overlap ]\n"
 		       "known: { jemalloc-5: { verdict: inconclusive, because: \"a: b, c\", "
 		       "sometimes: true, checker: overlap } }\n"
-		       "run: { timeout: 90s, hang: 3s, settle: 6s, sample: 2ms, pairs: 5, "
+		       "run: { timeout: 90s, hang: 3s, settle: 6s, sample: 2ms, pairs: 9, "
 		       "memory-cap: 1GiB, mechanism: trap, seed: 9 }\n" },
 		{ HEAD
 		  "target:\n  command: [/bin/sh, -c, 'echo \"$1\"; \\true', \"a\\tb\", '', '5']\n"

@@ -56,7 +56,7 @@ Test(scenario, defaults_of_run_are_filled_in)
 	cr_assert_eq(parse(HEAD "workload: none\n"), 0);
 	cr_assert_eq(scenario.plan.timeout_ns, 60 * HQ_S);
 	cr_assert_eq(scenario.plan.sample_period_ns, 1 * HQ_MS);
-	cr_assert_eq(scenario.plan.pairs, 3);
+	cr_assert_eq(scenario.plan.pairs, 7);
 	cr_assert_eq(scenario.plan.seed, HQ_DEFAULT_SEED);
 	cr_assert_not(scenario.has_seed);
 	cr_assert_not(scenario.has_memory_cap);

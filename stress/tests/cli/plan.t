@@ -21,7 +21,9 @@ A plan has every default filled in, and runs again.
     hang: 10s
     settle: 0
     sample: 1ms
-    pairs: 3
+    pairs: 7
+    false-alarm: 0.1%
+    missed: 5%
     memory-cap: 1GiB
     mechanism: auto
     seed: 42
