@@ -6,10 +6,11 @@
 esc=$'\033'
 
 # on_terminal COLUMNS COMMAND: a shell command on a terminal of its own, read from stdin; its output
-# goes to ./screen, and the command's exit status is told there as "status N".
+# goes to ./screen, and the command's exit status is told there as "status N". The shell on the terminal is
+# bash whatever SHELL says: others die of the interrupt that is meant for the command.
 on_terminal() {
 	command -v script >/dev/null || skip "script is not installed (util-linux)"
-	timeout 60 script -qec "stty cols $1; $2; echo status \$?" /dev/null >screen
+	SHELL=$BASH timeout 60 script -qec "stty cols $1; $2; echo status \$?" /dev/null >screen
 }
 
 has_screen() {
