@@ -106,6 +106,9 @@
 	X(ABORTS, "aborts", "progress", RARELY, 100000, "survived", "an assertion fails once in 10^5 calls") \
 	X(CRASH_CROSS, "crash-cross", "progress", ACROSS_THREADS, 5000, "survived", "dereferences NULL when it frees a block of another thread") \
 	X(CRASH_EXIT, "crash-exit", "progress", AT_THREAD_EXIT, 1, "survived", "dereferences NULL when a thread ends") \
+	X(FORK_DATA, "fork-data", "fork", AFTER_FORK, 1, "fork-safe", "the child of a fork finds a byte of each large block changed") \
+	X(FORK_PARENT, "fork-parent", "fork", AFTER_FORK, 5, "survived", "a lock taken for fork stays locked in the parent") \
+	X(FORK_UNPREPARED, "fork-unprepared", "fork", AFTER_FORK, 1, "fork-safe", "fork does not wait for the lock of pages: the child may inherit it locked") \
 	X(FORK_LOCKED, "fork-locked", "fork", AFTER_FORK, 1, "survived", "a lock taken for fork stays locked in the child") \
 	X(FORK_CRASH, "fork-crash", "fork", AFTER_FORK, 1, "survived", "the child of a fork crashes when it allocates")
 

@@ -11,14 +11,16 @@ void faulty_fork_prepare(void)
 {
 	for (unsigned class = 0; class < FAULTY_CLASSES; class ++)
 		pthread_mutex_lock(&faulty_heap.class_locks[class]);
-	pthread_mutex_lock(&faulty_heap.pages_lock);
+	if (!faulty_is_on(FAULTY_FORK_UNPREPARED))
+		pthread_mutex_lock(&faulty_heap.pages_lock);
 	pthread_mutex_lock(&faulty_heap.huge_lock);
 }
 
 static void unlock_all(void)
 {
 	pthread_mutex_unlock(&faulty_heap.huge_lock);
-	pthread_mutex_unlock(&faulty_heap.pages_lock);
+	if (!faulty_is_on(FAULTY_FORK_UNPREPARED))
+		pthread_mutex_unlock(&faulty_heap.pages_lock);
 	for (unsigned class = 0; class < FAULTY_CLASSES; class ++)
 		pthread_mutex_unlock(&faulty_heap.class_locks[class]);
 }
@@ -26,12 +28,38 @@ static void unlock_all(void)
 void faulty_fork_parent(void)
 {
 	unlock_all();
+	if (faulty_strikes_anywhere(FAULTY_FORK_PARENT))
+		pthread_mutex_lock(&faulty_heap.pages_lock);
+}
+
+static void spoil_large_blocks(void)
+{
+	for (struct faulty_region *region = faulty_heap.regions; region != NULL;
+	     region = region->next) {
+		for (size_t i = 0; i < FAULTY_UNITS; i += region->runs[i].length) {
+			if (region->runs[i].use == FAULTY_LARGE)
+				*faulty_run_start(&region->runs[i]) ^= 1;
+		}
+	}
+}
+
+/* The bug strikes only where a thread that is not here any more held the lock. */
+static void look_whether_locked(void)
+{
+	if (pthread_mutex_trylock(&faulty_heap.pages_lock) == 0)
+		pthread_mutex_unlock(&faulty_heap.pages_lock);
+	else
+		faulty_fire(FAULTY_FORK_UNPREPARED);
 }
 
 void faulty_fork_child(void)
 {
 	faulty_store(&faulty_heap.has_background, false);
 	unlock_all();
+	if (faulty_is_on(FAULTY_FORK_UNPREPARED))
+		look_whether_locked();
+	if (faulty_strikes_anywhere(FAULTY_FORK_DATA))
+		spoil_large_blocks();
 	if (faulty_strikes_anywhere(FAULTY_FORK_LOCKED))
 		for (unsigned class = 0; class < FAULTY_CLASSES; class ++)
 			pthread_mutex_lock(&faulty_heap.class_locks[class]);

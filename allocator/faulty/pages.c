@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "allocator/faulty/core.h"
+
+#define HOLD_NS 200000
 
 struct faulty_region *faulty_region_of(const void *address)
 {
@@ -139,6 +142,15 @@ static void take_out(struct faulty_run *run, size_t units, enum faulty_use use)
 	faulty_region_of_run(run)->free_units -= (uint32_t)units;
 }
 
+/* Time for a fork to come while the lock is held; rare in life, and likely here. */
+static void hold_for_a_fork(void)
+{
+	const struct timespec hold = { .tv_nsec = HOLD_NS };
+
+	if (faulty_is_on(FAULTY_FORK_UNPREPARED))
+		nanosleep(&hold, NULL);
+}
+
 /* A dirty run is charged already. */
 static struct faulty_run *find_allowed(size_t units)
 {
@@ -154,6 +166,7 @@ struct faulty_run *faulty_pages_take(size_t units, enum faulty_use use)
 	struct faulty_run *run;
 
 	pthread_mutex_lock(&faulty_heap.pages_lock);
+	hold_for_a_fork();
 	run = find_allowed(units);
 	if (run == NULL && faulty_heap.limit_bytes != 0) {
 		pthread_mutex_unlock(&faulty_heap.pages_lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Metrics: the numbers that an expectation can be about. One row says name, unit, source and how
- * the value is taken from the observations; a value that was not observed is never invented.
+ * the value is taken from the observations; a value that was not observed is never invented. The
+ * table and the functions that its rows name are one thing, and long for their number.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,6 +61,8 @@ static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get
 	  NEED_LEFT, FIELD(guard_left_count))                                                      \
 	X("guard.left_bytes", BYTES, "guard", "bytes of the blocks that were still live", false,   \
 	  NEED_LEFT, FIELD(guard_left_bytes))                                                      \
+	X("heap.children", COUNT, "host", "children of fork that used the heap and ended", true,   \
+	  NEED_HOST, FIELD(children))                                                              \
 	X("heap.frees", COUNT, "host", "calls of free", true, NEED_HOST, FIELD(frees))             \
 	X("heap.last_null", NS, "host", "when the last NULL came; 0 without any", true, NEED_HOST, \
 	  FIELD(last_null_ns))                                                                     \

@@ -11,6 +11,7 @@ const struct hq_checker *const hq_checkers[] = {
 	&hq_check_content,
 	&hq_check_cpu_identity,
 	&hq_check_errno,
+	&hq_check_fork_safe,
 	&hq_check_idle_falls,
 	&hq_check_injected,
 	&hq_check_null_errno,

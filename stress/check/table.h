@@ -13,6 +13,7 @@ extern const struct hq_checker hq_check_calloc_zero;
 extern const struct hq_checker hq_check_content;
 extern const struct hq_checker hq_check_cpu_identity;
 extern const struct hq_checker hq_check_errno;
+extern const struct hq_checker hq_check_fork_safe;
 extern const struct hq_checker hq_check_idle_falls;
 extern const struct hq_checker hq_check_injected;
 extern const struct hq_checker hq_check_null_errno;

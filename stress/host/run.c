@@ -11,7 +11,8 @@
  * The threads exist before the first fault may be made, because pthread_create is libc's and may
  * fail; they touch the allocator only afterwards. Their stacks are the host's own memory: those of
  * libc would be advised away by libc at their end, in the middle of what is measured. Stacks in
- * shared memory mean that the host must never fork.
+ * shared memory mean that the host must never fork, but on its first thread, whose stack is its
+ * own.
  */
 #include "stress/host/host.h"
 
@@ -298,6 +299,8 @@ static int work(struct run *run)
 	hq_host_gate_opened();
 	reach(run->wire, HQ_TARGET_WORKING);
 	hq_phase_open(&run->phases, HQ_PHASE_RUN);
+	if (run->workload->beside != NULL)
+		run->workload->beside(&run->work, &run->workers[0].heap);
 	if (!gather(run, 2))
 		return fail(run->wire, "the controller is gone");
 	hq_store_relaxed(&status->worked_ns, hq_clock_ns());

@@ -211,6 +211,7 @@ static void total_workers(const struct hq_wire *wire, struct hq_observations *se
 		seen->frees += hq_load_relaxed(&worker->frees);
 		seen->reallocs += hq_load_relaxed(&worker->reallocs);
 		seen->nulls += hq_load_relaxed(&worker->nulls);
+		seen->children += hq_load_relaxed(&worker->children);
 		seen->arena_looks += hq_load_relaxed(&worker->arena_looks);
 		seen->missed += hq_load_relaxed(&worker->faults_missed);
 		seen->events_dropped += hq_load_relaxed(&worker->ring.dropped);

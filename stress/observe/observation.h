@@ -141,6 +141,7 @@ struct hq_observations {
 	uint64_t ops, mallocs, frees, reallocs, nulls, missed, requested_peak_bytes;
 	/* The same from readings in which no thread moved meanwhile: never above the truth. */
 	uint64_t requested_sure_bytes;
+	uint64_t children;     /* of fork, that have ended */
 	uint64_t arena_looks;  /* how often the allocator said which arena serves a thread */
 	uint64_t last_null_ns; /* since `go`; 0: no NULL */
 	struct hq_hist *hist;  /* HQ_LATENCY_COUNT of them, merged; NULL without */

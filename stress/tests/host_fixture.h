@@ -227,6 +227,8 @@ static inline void host_fixture_run(struct host_fixture *fixture, struct host_fi
 		host_fixture_heap(fixture, &threads[i].heap, i);
 		cr_assert_eq(pthread_create(&ids[i], NULL, host_fixture_thread, &threads[i]), 0);
 	}
+	if (run->workload->beside != NULL)
+		run->workload->beside(&run->work, &threads[0].heap);
 	for (uint32_t i = 0; i < run->work.thread_count; i++)
 		pthread_join(ids[i], NULL);
 }

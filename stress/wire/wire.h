@@ -71,7 +71,17 @@ enum hq_event_kind {
 	HQ_EVENT_PROGRAM_FREE, /* the program freed what was no live block */
 	HQ_EVENT_PROGRAM_TAIL, /* bytes behind a block changed: offset, expected, got */
 	HQ_EVENT_ARENA,        /* a thread is served by arena `got` of `expected` */
+	HQ_EVENT_FORK,         /* a child was in trouble; expected: enum hq_fork_trouble */
 	HQ_EVENT_KIND_COUNT,
+};
+
+/* What may happen to a child of fork. */
+enum hq_fork_trouble {
+	HQ_FORK_FINE,
+	HQ_FORK_HUNG,         /* got: steps that it had taken */
+	HQ_FORK_DIED,         /* got: as from wait */
+	HQ_FORK_PARENTS_DATA, /* a block of its parent had changed: offset, got */
+	HQ_FORK_OWN_DATA,     /* a block of its own had */
 };
 
 struct hq_event {
@@ -95,6 +105,7 @@ struct hq_wire_worker {
 	_Atomic uint64_t mallocs, frees, reallocs, nulls;
 	_Atomic uint64_t
 		requested_bytes; /* live now; may wrap below 0 when others' blocks are freed: sum */
+	_Atomic uint64_t children;      /* of fork, that have ended */
 	_Atomic uint64_t arena_looks;   /* how often the allocator said which arena serves it */
 	_Atomic uint64_t faults_missed; /* operations given up because of a NULL */
 	_Atomic uint64_t last_null_ns;  /* CLOCK_MONOTONIC of the last NULL; 0: none */

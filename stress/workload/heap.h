@@ -48,6 +48,21 @@ void *hq_heap_alloc(struct hq_heap *heap, uint64_t size);
 void *hq_heap_calloc(struct hq_heap *heap, uint64_t count, uint64_t size);
 void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size);
 
+/* A child of fork: what it is to look at and to do. */
+struct hq_fork {
+	const struct hq_block *blocks; /* that nobody changes meanwhile; it frees every second */
+	uint32_t block_count;
+	uint32_t allocations; /* blocks that it takes and frees, up to 64 */
+	uint64_t patience_ns; /* without a step for so long it has hung, and is killed */
+};
+
+/*
+ * Forks, and waits until the child has ended. Only on the first thread of the process: see
+ * workload.h. True when nothing was wrong; trouble becomes an event of kind FORK. False without an
+ * event: there was no child.
+ */
+bool hq_heap_fork(struct hq_heap *heap, const struct hq_fork *fork_wanted);
+
 /* Brackets one whole operation (a batch, a row scan): its latency, and progress of the thread. */
 void hq_heap_op_begin(struct hq_heap *heap);
 void hq_heap_op_end(struct hq_heap *heap);

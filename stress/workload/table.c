@@ -7,11 +7,8 @@
 #include <string.h>
 
 const struct hq_workload *const hq_workloads[] = {
-	&hq_workload_churn,
-	&hq_workload_idle_decay,
-	&hq_workload_insert_scan,
-	&hq_workload_none,
-	NULL,
+	&hq_workload_churn,       &hq_workload_fork, &hq_workload_idle_decay,
+	&hq_workload_insert_scan, &hq_workload_none, NULL,
 };
 
 const struct hq_workload *hq_workload_find(const char *name)

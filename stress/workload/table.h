@@ -8,6 +8,7 @@
 #include "stress/workload/workload.h"
 
 extern const struct hq_workload hq_workload_churn;
+extern const struct hq_workload hq_workload_fork;
 extern const struct hq_workload hq_workload_idle_decay;
 extern const struct hq_workload hq_workload_insert_scan;
 extern const struct hq_workload hq_workload_none;

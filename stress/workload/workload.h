@@ -6,6 +6,8 @@
  * Life, driven by the host:
  *   prepare   once, before the gate: shared state, from hq_host_map, never from the allocator
  *   run       on each thread, when the gate has opened
+ *   beside    on the first thread of the process, while the threads run, with the heap of thread
+ *             0, which must not use it meanwhile (NULL: nothing)
  *   release   on each thread, after all have run: frees what it still holds
  *   idle      on the first thread, now and then while the process idles (NULL: complete silence)
  *
@@ -41,6 +43,7 @@ struct hq_workload {
 	uint32_t (*threads)(const void *options); /* 1..HQ_WIRE_WORKERS, 0: none at all */
 	int (*prepare)(struct hq_work *work);     /* 0 or -errno */
 	void (*run)(struct hq_work *work, uint32_t thread, struct hq_heap *heap);
+	void (*beside)(struct hq_work *work, struct hq_heap *heap);
 	void (*release)(struct hq_work *work, uint32_t thread, struct hq_heap *heap);
 	void (*idle)(struct hq_work *work, struct hq_heap *heap);
 	/* How often idle is called; NULL or 0: never. */
