@@ -54,7 +54,7 @@ static bool explain_topic(const char *name)
 
 static int explain(const char *name)
 {
-	const bool is_known_topic = explain_topic(name);
+	const bool is_known_topic = explain_topic(name) || hq_explain_verdict(name);
 
 	if (hq_explain_part(name) || is_known_topic)
 		return HQ_EXIT_OK;

@@ -20,6 +20,9 @@ struct hq_explain_topic {
 /* Sorted by name, name NULL ends it. */
 extern const struct hq_explain_topic hq_explain_topics[];
 
+/* Prints what a verdict means, "PASS" or "pass"; false: there is none of that name. */
+bool hq_explain_verdict(const char *name);
+
 /* Prints what is known of a workload, injector, checker, metric, call, allocator or key; false:
  * nothing.
  */

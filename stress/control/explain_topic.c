@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "stress/check/check.h"
 #include "stress/control/explain.h"
@@ -56,18 +57,42 @@ static void print_contract(void)
 		hq_explain_contract_row(&hq_contract[i]);
 }
 
+static const struct verdict_meaning {
+	enum hq_verdict verdict;
+	const char *meaning;
+} verdict_meanings[] = {
+	{ HQ_VERDICT_ERROR, "heapquake itself failed" },
+	{ HQ_VERDICT_FAIL, "a finding against the target" },
+	{ HQ_VERDICT_XPASS, "a known failure was not seen" },
+	{ HQ_VERDICT_INCONCLUSIVE, "quiet, but something required never happened" },
+	{ HQ_VERDICT_SKIP, "a capability is missing; the reason says which" },
+	{ HQ_VERDICT_XFAIL, "a known failure was seen" },
+	{ HQ_VERDICT_PASS, "no finding, every required rule fired, every recorder complete" },
+};
+
+static void print_verdict(const struct verdict_meaning *row)
+{
+	printf("%-13s %s\n", hq_verdict_name(row->verdict), row->meaning);
+}
+
 static void print_verdicts(void)
 {
-	puts("ERROR         heapquake itself failed\n"
-	     "FAIL          a finding against the target\n"
-	     "XPASS         a known failure was not seen\n"
-	     "INCONCLUSIVE  quiet, but something required never happened\n"
-	     "SKIP          a capability is missing; the reason says which\n"
-	     "XFAIL         a known failure was seen\n"
-	     "PASS          no finding, every required rule fired, every recorder complete\n"
-	     "\n"
+	for (size_t i = 0; i < sizeof(verdict_meanings) / sizeof(*verdict_meanings); i++)
+		print_verdict(&verdict_meanings[i]);
+	puts("\n"
 	     "Where verdicts are joined, the upper one wins. Exit statuses: heapquake explain "
 	     "exit.");
+}
+
+bool hq_explain_verdict(const char *name)
+{
+	for (size_t i = 0; i < sizeof(verdict_meanings) / sizeof(*verdict_meanings); i++) {
+		if (strcasecmp(hq_verdict_name(verdict_meanings[i].verdict), name) == 0) {
+			print_verdict(&verdict_meanings[i]);
+			return true;
+		}
+	}
+	return false;
 }
 
 static void print_exit(void)

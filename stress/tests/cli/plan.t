@@ -21,6 +21,7 @@ A plan has every default filled in, and runs again.
     hang: 10s
     settle: 0
     sample: 1ms
+    statistics: 20ms
     pairs: 7
     false-alarm: 0.1%
     missed: 5%
