@@ -95,12 +95,13 @@
 	X(SPAN_FORGOTTEN, "span-forgotten", "memory", ALWAYS, 1, "-", "what is free in a page that was full is never used again") \
 	X(PURGE_UNALIGNED, "purge-unaligned", "memory", ALWAYS, 1, "-", "free pages are given back with a length that is no multiple of the page") \
 	X(TRIM_NOTHING, "trim-nothing", "memory", ALWAYS, 1, "-", "the call that gives memory back says that it did, and does nothing") \
-	X(PURGE_EAGER, "purge-eager", "memory", ALWAYS, 1, "expect", "free pages are given back at once: a storm of page faults")
+	X(LOST_SLOWLY, "lost-slowly", "memory", RARELY, 10000, "steady", "a freed block is forgotten, once in 10^4 frees") \
+	X(PURGE_EAGER, "purge-eager", "memory", ALWAYS, 1, "purge-path", "free pages are given back at once: a storm of page faults")
 
 #define FAULTY_BUGS_OF_PROGRESS(X) \
-	X(PURGE_LOCKED, "purge-locked", "latency", ALWAYS, 1, "expect", "pages are given back under the lock that malloc needs") \
+	X(PURGE_LOCKED, "purge-locked", "latency", ALWAYS, 1, "purge-path", "pages are given back under the lock that malloc needs") \
 	X(SPIKE, "spike", "latency", ALWAYS, 100, "expect", "every hundredth call takes 5 ms") \
-	X(QUADRATIC, "quadratic", "latency", ALWAYS, 1, "expect", "free walks a list of all that is free") \
+	X(QUADRATIC, "quadratic", "latency", ALWAYS, 1, "hole-cost", "free walks a list of all that is free") \
 	X(DEADLOCK, "deadlock", "progress", ACROSS_THREADS, 1, "survived", "two locks are taken in either order") \
 	X(LIVELOCK, "livelock", "progress", ALWAYS, 5000, "survived", "malloc waits for something that never comes") \
 	X(ABORTS, "aborts", "progress", RARELY, 100000, "survived", "an assertion fails once in 10^5 calls") \

@@ -14,6 +14,6 @@ void faulty_memory_counted(const void *block, bool is_cross)
 
 bool faulty_memory_forgets(bool is_cross)
 {
-	return faulty_strikes(FAULTY_LOST_FREE) ||
+	return faulty_strikes(FAULTY_LOST_FREE) || faulty_strikes(FAULTY_LOST_SLOWLY) ||
 	       (is_cross && faulty_strikes(FAULTY_LOST_FREE_CROSS));
 }

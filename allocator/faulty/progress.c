@@ -10,7 +10,7 @@
 #define SPIKE_NS   5000000
 #define LINK_STEPS 4u /* what following a link to cold memory costs, in additions */
 
-static _Atomic uint64_t walked;
+static _Atomic uint64_t free_blocks; /* as far as this family has seen them come and go */
 
 static void pause_ns(long ns)
 {
@@ -19,8 +19,15 @@ static void pause_ns(long ns)
 	nanosleep(&pause, NULL);
 }
 
+static void count_taken(void)
+{
+	if (faulty_is_on(FAULTY_QUADRATIC) && faulty_load(&free_blocks) > 0)
+		faulty_add(&free_blocks, -UINT64_C(1));
+}
+
 void faulty_progress_call(void)
 {
+	count_taken();
 	if (faulty_strikes(FAULTY_SPIKE))
 		pause_ns(SPIKE_NS);
 	while (faulty_strikes(FAULTY_LIVELOCK))
@@ -30,10 +37,10 @@ void faulty_progress_call(void)
 		abort();
 }
 
-/* As a list of everything free would cost: each walk is longer than the one before. */
+/* As a list of everything free would cost. */
 static void walk(void)
 {
-	const uint64_t length = faulty_add(&walked, 1) * LINK_STEPS;
+	const uint64_t length = faulty_add(&free_blocks, 1) * LINK_STEPS;
 	volatile uint64_t steps = 0;
 
 	while (steps < length)

@@ -47,6 +47,7 @@ struct hq_checker {
 	const char *promise; /* one line, as `explain` prints it */
 	const char *needs;   /* what it must have seen to be able to say PASS */
 	bool on_request;     /* looks only where a scenario asks for it under `contracts` */
+	bool needs_faults;   /* on request: judges what was injected, and nothing without it */
 	const struct hq_option *options; /* NULL: none */
 	size_t options_size;
 	/* How long the target must be left idle, where it is asked for; NULL: not at all. */

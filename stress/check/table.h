@@ -14,6 +14,7 @@ extern const struct hq_checker hq_check_content;
 extern const struct hq_checker hq_check_cpu_identity;
 extern const struct hq_checker hq_check_errno;
 extern const struct hq_checker hq_check_fork_safe;
+extern const struct hq_checker hq_check_hole_cost;
 extern const struct hq_checker hq_check_idle_falls;
 extern const struct hq_checker hq_check_injected;
 extern const struct hq_checker hq_check_null_errno;
@@ -22,8 +23,10 @@ extern const struct hq_checker hq_check_overshoot;
 extern const struct hq_checker hq_check_program_free;
 extern const struct hq_checker hq_check_program_tail;
 extern const struct hq_checker hq_check_progress;
+extern const struct hq_checker hq_check_purge_path;
 extern const struct hq_checker hq_check_realloc;
 extern const struct hq_checker hq_check_recorded;
+extern const struct hq_checker hq_check_steady;
 extern const struct hq_checker hq_check_survived;
 extern const struct hq_checker hq_check_usable_size;
 

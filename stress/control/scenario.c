@@ -311,6 +311,12 @@ void hq_scenario_drop_faults(struct hq_scenario *scenario)
 			plan->expectations[kept++] = plan->expectations[i];
 	}
 	plan->expectation_count = kept;
+	kept = 0;
+	for (size_t i = 0; i < plan->contract_count; i++) {
+		if (!plan->contracts[i].checker->needs_faults)
+			plan->contracts[kept++] = plan->contracts[i];
+	}
+	plan->contract_count = kept;
 }
 
 void hq_scenario_clear(struct hq_scenario *scenario)

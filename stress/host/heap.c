@@ -133,6 +133,7 @@ static void leave(struct hq_heap *heap, const void *address, uint64_t size)
 {
 	hq_shadow_clear(heap->shadow, address, size);
 	hq_count_own(&heap->worker->requested_bytes, -size);
+	hq_count_own(&heap->worker->freed_bytes, size);
 }
 
 static void refused(struct hq_heap *heap, uint64_t size, int failure)
@@ -295,4 +296,12 @@ void hq_heap_wrong_data(struct hq_heap *heap, const void *address, uint64_t expe
 					       .address = (uintptr_t)address,
 					       .expected = expected,
 					       .got = got });
+}
+
+void hq_heap_cost(struct hq_heap *heap, uint32_t step, uint64_t scale, uint64_t cpu_ns)
+{
+	if (step >= HQ_WIRE_COSTS)
+		return;
+	hq_store_relaxed(&heap->worker->costs[step].cpu_ns, cpu_ns);
+	hq_store_relaxed(&heap->worker->costs[step].scale, scale);
 }

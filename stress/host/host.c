@@ -61,6 +61,14 @@ void hq_host_sleep_ns(uint64_t ns)
 	}
 }
 
+uint64_t hq_host_cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
 uint64_t hq_host_now_ns(void)
 {
 	return hq_clock_ns();

@@ -212,11 +212,31 @@ static void total_workers(const struct hq_wire *wire, struct hq_observations *se
 		seen->reallocs += hq_load_relaxed(&worker->reallocs);
 		seen->nulls += hq_load_relaxed(&worker->nulls);
 		seen->children += hq_load_relaxed(&worker->children);
+		seen->freed_bytes += hq_load_relaxed(&worker->freed_bytes);
 		seen->arena_looks += hq_load_relaxed(&worker->arena_looks);
 		seen->missed += hq_load_relaxed(&worker->faults_missed);
 		seen->events_dropped += hq_load_relaxed(&worker->ring.dropped);
 		for (int kind = 0; seen->hist && kind < HQ_LATENCY_COUNT; kind++)
 			hq_hist_add(&seen->hist[kind], &worker->hist[kind]);
+	}
+}
+
+/* Of each step that every worker has measured, the cheapest. */
+static void total_costs(const struct hq_wire *wire, struct hq_observations *seen)
+{
+	for (size_t step = 0; step < HQ_WIRE_COSTS && worker_count(wire) > 0; step++) {
+		struct hq_cost best = { .cpu_ns = UINT64_MAX };
+
+		for (uint32_t i = 0; i < worker_count(wire); i++) {
+			const struct hq_wire_cost *cost = &wire->workers[i].costs[step];
+			const uint64_t cpu_ns = hq_load_relaxed(&cost->cpu_ns);
+
+			best.scale = hq_load_relaxed(&cost->scale);
+			if (best.scale == 0)
+				return;
+			best.cpu_ns = cpu_ns < best.cpu_ns ? cpu_ns : best.cpu_ns;
+		}
+		seen->costs[seen->cost_count++] = best;
 	}
 }
 
@@ -289,6 +309,7 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	if (!seen->is_host)
 		return;
 	total_workers(wire, seen);
+	total_costs(wire, seen);
 	finish_stats(wire, go_ns, seen);
 	seen->last_null_ns = since(last_null_ns(wire), go_ns);
 	seen->worked_ns = since(hq_load_relaxed(&wire->status.worked_ns), go_ns);

@@ -96,6 +96,12 @@ struct hq_fault_seen {
 	pid_t tid;
 };
 
+/* What the same work cost beside `scale` of something; the cheapest thread's. */
+struct hq_cost {
+	uint64_t scale;
+	uint64_t cpu_ns;
+};
+
 #define HQ_QUIET_MAX  64
 #define HQ_SPACES_MAX 256
 
@@ -141,7 +147,10 @@ struct hq_observations {
 	uint64_t ops, mallocs, frees, reallocs, nulls, missed, requested_peak_bytes;
 	/* The same from readings in which no thread moved meanwhile: never above the truth. */
 	uint64_t requested_sure_bytes;
-	uint64_t children;     /* of fork, that have ended */
+	uint64_t children;    /* of fork, that have ended */
+	uint64_t freed_bytes; /* ever */
+	struct hq_cost costs[HQ_WIRE_COSTS];
+	size_t cost_count;
 	uint64_t arena_looks;  /* how often the allocator said which arena serves a thread */
 	uint64_t last_null_ns; /* since `go`; 0: no NULL */
 	struct hq_hist *hist;  /* HQ_LATENCY_COUNT of them, merged; NULL without */

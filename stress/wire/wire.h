@@ -97,6 +97,14 @@ struct hq_event {
 	char site[HQ_EVENT_SITE]; /* who called, "redis-server+0x4f10"; "" if unknown */
 };
 
+#define HQ_WIRE_COSTS 8
+
+/* What one and the same work cost beside `scale` of something, such as free spans. */
+struct hq_wire_cost {
+	_Atomic uint64_t scale; /* 0: not measured */
+	_Atomic uint64_t cpu_ns;
+};
+
 /* One host thread; one writer, that thread. */
 struct hq_wire_worker {
 	_Atomic uint32_t tid;
@@ -106,9 +114,11 @@ struct hq_wire_worker {
 	_Atomic uint64_t
 		requested_bytes; /* live now; may wrap below 0 when others' blocks are freed: sum */
 	_Atomic uint64_t children;      /* of fork, that have ended */
+	_Atomic uint64_t freed_bytes;   /* ever */
 	_Atomic uint64_t arena_looks;   /* how often the allocator said which arena serves it */
 	_Atomic uint64_t faults_missed; /* operations given up because of a NULL */
 	_Atomic uint64_t last_null_ns;  /* CLOCK_MONOTONIC of the last NULL; 0: none */
+	struct hq_wire_cost costs[HQ_WIRE_COSTS];
 	struct hq_ring ring;
 	struct hq_event events[HQ_WIRE_EVENTS];
 	struct hq_hist hist[HQ_LATENCY_COUNT];

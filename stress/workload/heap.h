@@ -70,6 +70,12 @@ void hq_heap_op_end(struct hq_heap *heap);
 /* Progress without a latency: for timed waits and clean-up, which must not look like a hang. */
 void hq_heap_alive(struct hq_heap *heap);
 
+/*
+ * What the same work has cost at a step of a ladder: beside `scale` of something, such as free
+ * spans. Of several threads the cheapest counts, since what else runs on the machine only adds.
+ */
+void hq_heap_cost(struct hq_heap *heap, uint32_t step, uint64_t scale, uint64_t cpu_ns);
+
 /* One operation was given up because of a NULL. */
 void hq_heap_missed(struct hq_heap *heap);
 
@@ -88,6 +94,9 @@ void hq_host_sleep_ns(uint64_t ns);
 
 /* True once the controller wants the run to end early; long loops ask it. */
 bool hq_host_stopping(void);
+
+/* CPU time of this thread. */
+uint64_t hq_host_cpu_ns(void);
 
 /* CLOCK_MONOTONIC, and nanoseconds since the gate opened. */
 uint64_t hq_host_now_ns(void);

@@ -6,10 +6,17 @@
 
 #include <string.h>
 
+/* clang-format off */
 const struct hq_workload *const hq_workloads[] = {
-	&hq_workload_churn,       &hq_workload_fork, &hq_workload_idle_decay,
-	&hq_workload_insert_scan, &hq_workload_none, NULL,
+	&hq_workload_churn,
+	&hq_workload_fork,
+	&hq_workload_holes,
+	&hq_workload_idle_decay,
+	&hq_workload_insert_scan,
+	&hq_workload_none,
+	NULL,
 };
+/* clang-format on */
 
 const struct hq_workload *hq_workload_find(const char *name)
 {

@@ -9,6 +9,7 @@
 
 extern const struct hq_workload hq_workload_churn;
 extern const struct hq_workload hq_workload_fork;
+extern const struct hq_workload hq_workload_holes;
 extern const struct hq_workload hq_workload_idle_decay;
 extern const struct hq_workload hq_workload_insert_scan;
 extern const struct hq_workload hq_workload_none;
