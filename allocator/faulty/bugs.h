@@ -46,7 +46,7 @@
 	X(MISALIGNED_LARGE, "misaligned-large", "alignment", ALWAYS, 1, "alignment", "alignment is forgotten for large blocks") \
 	X(MISALIGNED_REALLOC, "misaligned-realloc", "alignment", ALWAYS, 10, "alignment", "a block that realloc moved is off by 8") \
 	X(USABLE_SMALL, "usable-small", "usable size", ALWAYS, 1, "usable-size", "the usable size is below the requested one") \
-	X(USABLE_LARGE, "usable-large", "usable size", ALWAYS, 1, "-", "the usable size reaches into the next block")
+	X(USABLE_LARGE, "usable-large", "usable size", ALWAYS, 1, "usable-size", "the usable size reaches into the next block")
 
 #define FAULTY_BUGS_OF_CONTENT(X) \
 	X(STOMP_NEXT, "stomp-next", "content", ALWAYS, 50, "content", "malloc writes one byte behind the end of the block") \
@@ -127,9 +127,9 @@
 	X(LIMIT_STALE, "limit-stale", "limit", UNDER_PRESSURE, 1, "overshoot", "the limit is held against a figure that is up to 50 ms old")
 
 #define FAULTY_BUGS_UNREACHED(X) \
-	X(CALLOC_WRAP, "calloc-wrap", "sizes", ALWAYS, 1, "-", "the product of calloc wraps around") \
-	X(ZERO_NULL, "zero-null", "sizes", ALWAYS, 1, "-", "malloc(0) says NULL") \
-	X(ALIGNED_GARBAGE, "aligned-garbage", "errors", ALWAYS, 1, "-", "posix_memalign refuses an alignment and sets the pointer all the same") \
+	X(CALLOC_WRAP, "calloc-wrap", "sizes", ALWAYS, 1, "size-wrap", "the product of calloc wraps around") \
+	X(ZERO_NULL, "zero-null", "sizes", ALWAYS, 3, "zero-size", "every third malloc(0) says NULL") \
+	X(ALIGNED_GARBAGE, "aligned-garbage", "errors", ALWAYS, 1, "refusal", "posix_memalign refuses an alignment and sets the pointer all the same") \
 	X(SPACE_LEAK, "space-leak", "memory", ALWAYS, 1, "-", "address space of huge blocks is never given back")
 /* clang-format on */
 

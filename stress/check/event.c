@@ -42,31 +42,83 @@ static void name_source(const struct hq_event *event, char *text, size_t size)
 			 event->site[0] ? ", called from " : "", HQ_EVENT_SITE - 1, event->site);
 }
 
+const char *hq_asked_call_name(uint32_t asked)
+{
+	static const char *const names[HQ_ASKED_COUNT] = {
+		[HQ_ASKED_UNKNOWN] = "?",
+		[HQ_ASKED_MALLOC] = "malloc",
+		[HQ_ASKED_CALLOC] = "calloc",
+		[HQ_ASKED_REALLOC] = "realloc",
+		[HQ_ASKED_REALLOCARRAY] = "reallocarray",
+		[HQ_ASKED_POSIX_MEMALIGN] = "posix_memalign",
+		[HQ_ASKED_ALIGNED_ALLOC] = "aligned_alloc",
+		[HQ_ASKED_FREE] = "free",
+	};
+
+	return asked < HQ_ASKED_COUNT ? names[asked] : "?";
+}
+
+static void name_gap(char *text, size_t size, uint32_t gap, const char *where)
+{
+	text[0] = '\0';
+	if (gap != 0)
+		snprintf(text, size, "; a live block %" PRIu32 " bytes %s it", gap - 1, where);
+}
+
+/* Which call, whose block, and who lives next to it. */
+static void add_circumstances(const struct hq_event *event, struct hq_finding *finding)
+{
+	char owner[40] = "", before[64], behind[64];
+
+	if (event->owner != 0)
+		snprintf(owner, sizeof(owner), "; worker %" PRIu32 " asked for the block",
+			 event->owner - 1);
+	name_gap(before, sizeof(before), event->gap_before, "before");
+	name_gap(behind, sizeof(behind), event->gap_behind, "behind");
+	if (event->asked == HQ_ASKED_UNKNOWN && !owner[0] && !before[0] && !behind[0])
+		return;
+	hq_evidence_line(finding, "  %s%s%s%s",
+			 event->asked != HQ_ASKED_UNKNOWN ? hq_asked_call_name(event->asked)
+							  : "found by a look",
+			 owner, before, behind);
+}
+
 static void add_event(const struct hq_observations *observations,
 		      const struct hq_event_words *words, const struct hq_event *event,
-		      struct hq_finding *finding)
+		      bool is_first, struct hq_finding *finding)
 {
 	char detail[240], since[HQ_UNITS_TEXT], source[120];
 
 	words->describe(event, detail, sizeof(detail));
 	hq_since_gate(observations, event->time_ns, since);
 	name_source(event, source, sizeof(source));
-	if (hq_evidence_line(finding, "%s%s%s: %s", source, since[0] ? ", " : "", since, detail))
-		add_fault_before(observations, event, finding);
+	if (!hq_evidence_line(finding, "%s%s%s: %s", source, since[0] ? ", " : "", since, detail))
+		return;
+	if (is_first)
+		add_circumstances(event, finding);
+	add_fault_before(observations, event, finding);
+}
+
+static bool is_meant(const struct hq_observations *observations, const struct hq_event_words *words,
+		     const struct hq_event *event)
+{
+	return event->kind == words->kind &&
+	       (!words->counts || words->counts(observations, event, words->context));
 }
 
 /*
  * Rings are read one thread after the other: the first in the list need not be the first in time.
  */
 static const struct hq_event *next_event(const struct hq_observations *observations,
-					 enum hq_event_kind kind, const struct hq_event *after)
+					 const struct hq_event_words *words,
+					 const struct hq_event *after)
 {
 	const struct hq_event *best = NULL;
 
 	for (size_t i = 0; i < observations->event_count; i++) {
 		const struct hq_event *event = &observations->events[i];
 
-		if (event->kind != kind)
+		if (!is_meant(observations, words, event))
 			continue;
 		/* Among equal times the order of the list decides. */
 		if (after && (event->time_ns < after->time_ns ||
@@ -78,19 +130,20 @@ static const struct hq_event *next_event(const struct hq_observations *observati
 	return best;
 }
 
-static uint64_t count_events(const struct hq_observations *observations, enum hq_event_kind kind)
+static uint64_t count_events(const struct hq_observations *observations,
+			     const struct hq_event_words *words)
 {
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < observations->event_count; i++)
-		count += observations->events[i].kind == kind;
+		count += is_meant(observations, words, &observations->events[i]);
 	return count;
 }
 
 void hq_check_events(const struct hq_observations *observations, const struct hq_event_words *words,
 		     struct hq_findings *findings)
 {
-	const struct hq_event *event = next_event(observations, words->kind, NULL);
+	const struct hq_event *event = next_event(observations, words, NULL);
 
 	if (!event)
 		return;
@@ -99,11 +152,11 @@ void hq_check_events(const struct hq_observations *observations, const struct hq
 
 	if (!finding)
 		return;
-	finding->count = count_events(observations, words->kind);
+	finding->count = count_events(observations, words);
 	finding->time_ns = event->time_ns;
 	for (int shown = 0; event && shown < EVENTS_SHOWN; shown++) {
-		add_event(observations, words, event, finding);
-		event = next_event(observations, words->kind, event);
+		add_event(observations, words, event, shown == 0, finding);
+		event = next_event(observations, words, event);
 	}
 }
 

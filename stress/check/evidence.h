@@ -40,6 +40,9 @@ const char *hq_fault_print(const struct hq_observations *observations,
 const struct hq_fault_seen *hq_fault_before(const struct hq_observations *observations,
 					    uint64_t time_ns, uint64_t within_ns);
 
+/* The name of the call that an event is about, "malloc"; "?" where it is not known. */
+const char *hq_asked_call_name(uint32_t asked);
+
 /* How the events of one kind become a finding. */
 struct hq_event_words {
 	enum hq_event_kind kind;
@@ -47,6 +50,10 @@ struct hq_event_words {
 	const char *sentence; /* what broke, lower case, no full stop */
 	/* The details of one event: addresses, values. */
 	void (*describe)(const struct hq_event *event, char *text, size_t size);
+	/* False for an event that is no breach in this run; NULL: all are. */
+	bool (*counts)(const struct hq_observations *observations, const struct hq_event *event,
+		       const void *context);
+	const void *context; /* for `counts`, such as options */
 };
 
 /* One finding for all events of the kind, with their number and the first few as evidence. */

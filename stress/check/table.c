@@ -24,9 +24,12 @@ const struct hq_checker *const hq_checkers[] = {
 	&hq_check_purge_path,
 	&hq_check_realloc,
 	&hq_check_recorded,
+	&hq_check_refusal,
+	&hq_check_size_wrap,
 	&hq_check_steady,
 	&hq_check_survived,
 	&hq_check_usable_size,
+	&hq_check_zero_size,
 	NULL,
 };
 /* clang-format on */

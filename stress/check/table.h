@@ -26,8 +26,11 @@ extern const struct hq_checker hq_check_progress;
 extern const struct hq_checker hq_check_purge_path;
 extern const struct hq_checker hq_check_realloc;
 extern const struct hq_checker hq_check_recorded;
+extern const struct hq_checker hq_check_refusal;
+extern const struct hq_checker hq_check_size_wrap;
 extern const struct hq_checker hq_check_steady;
 extern const struct hq_checker hq_check_survived;
 extern const struct hq_checker hq_check_usable_size;
+extern const struct hq_checker hq_check_zero_size;
 
 #endif

@@ -16,9 +16,10 @@ struct hq_allocator {
 	void *(*volatile calloc)(size_t count, size_t size);
 	void *(*volatile realloc)(void *address, size_t size);
 	void (*volatile free)(void *address);
-	/* These three are NULL when the object that provides malloc does not provide them. */
+	/* These are NULL when the object that provides malloc does not provide them. */
 	int (*volatile posix_memalign)(void **address, size_t alignment, size_t size);
 	void *(*volatile aligned_alloc)(size_t alignment, size_t size);
+	void *(*volatile reallocarray)(void *address, size_t count, size_t size);
 	size_t (*volatile usable_size)(void *address);
 	/* The arena that serves the calling thread, and their number; NULL: it cannot be asked. */
 	bool (*arena)(const struct hq_allocator *allocator, uint32_t *index, uint32_t *count);

@@ -13,9 +13,10 @@
 
 #include "stress/host/clock.h"
 
-#define ERRNO_SENTINEL EDOM /* no allocator has a reason to set it */
-#define USABLE_EVERY   64u  /* requests between two looks at the usable size */
-#define ARENA_EVERY    64u  /* ... and at the arena of the thread */
+#define ERRNO_SENTINEL EDOM  /* no allocator has a reason to set it */
+#define BESIDE_BYTES   4096u /* how far a neighbour is looked for */
+#define USABLE_EVERY   64u   /* requests between two looks at the usable size */
+#define ARENA_EVERY    64u   /* ... and at the arena of the thread */
 
 void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
 		  struct hq_shadow *shadow, struct hq_wire *wire, uint32_t index)
@@ -26,9 +27,32 @@ void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
 		.worker = &wire->workers[index],
 		.seed = wire->config.seed,
 		.ns_per_tick = wire->config.ns_per_tick,
-		.next_id = (uint64_t)index << 48,
+		.next_id = (uint64_t)index << HQ_HEAP_ID_SHIFT,
 		.index = index,
 	};
+}
+
+/* Who lies next to a block tells whose write it may have been. */
+static void look_beside(const struct hq_heap *heap, struct hq_event *event)
+{
+	const uint64_t end = event->address + event->size;
+	const uint64_t first = event->address > BESIDE_BYTES ? event->address - BESIDE_BYTES : 0;
+	/* The rest of its last granule is the block's own. */
+	const uint64_t behind = (end + HQ_SHADOW_GRANULE - 1) & -(uint64_t)HQ_SHADOW_GRANULE;
+	uint64_t found;
+
+	if (event->address == 0 || event->size == 0 || end < event->address)
+		return;
+	if (hq_shadow_last(heap->shadow, event->address, first, &found))
+		event->gap_before = (uint32_t)(event->address - found);
+	if (hq_shadow_next(heap->shadow, behind, behind + BESIDE_BYTES, &found))
+		event->gap_behind = (uint32_t)(found - end) + 1;
+}
+
+/* Damage is found by a look at the block, whatever was called last. */
+static bool is_of_a_call(uint32_t kind)
+{
+	return kind != HQ_EVENT_CONTENT && kind != HQ_EVENT_DATA;
 }
 
 void hq_heap_event(struct hq_heap *heap, struct hq_event event)
@@ -38,6 +62,9 @@ void hq_heap_event(struct hq_heap *heap, struct hq_event event)
 
 	if (slot < 0)
 		return;
+	if (event.asked == HQ_ASKED_UNKNOWN && is_of_a_call(event.kind))
+		event.asked = heap->asked;
+	look_beside(heap, &event);
 	event.time_ns = hq_clock_ns();
 	event.op = hq_load_relaxed(&worker->ops);
 	event.worker = heap->index;
@@ -117,7 +144,7 @@ static void check_zero(struct hq_heap *heap, const void *address, uint64_t size)
 					       .got = damage.got });
 }
 
-static void enter(struct hq_heap *heap, const void *address, uint64_t size)
+void hq_heap_enter(struct hq_heap *heap, const void *address, uint64_t size)
 {
 	uint64_t shared_offset;
 
@@ -129,17 +156,15 @@ static void enter(struct hq_heap *heap, const void *address, uint64_t size)
 	hq_count_own(&heap->worker->requested_bytes, size);
 }
 
-static void leave(struct hq_heap *heap, const void *address, uint64_t size)
+void hq_heap_leave(struct hq_heap *heap, const void *address, uint64_t size)
 {
 	hq_shadow_clear(heap->shadow, address, size);
 	hq_count_own(&heap->worker->requested_bytes, -size);
 	hq_count_own(&heap->worker->freed_bytes, size);
 }
 
-static void refused(struct hq_heap *heap, uint64_t size, int failure)
+void hq_heap_check_refusal(struct hq_heap *heap, uint64_t size, int failure)
 {
-	hq_count_own(&heap->worker->nulls, 1);
-	hq_store_relaxed(&heap->worker->last_null_ns, hq_clock_ns());
 	if (failure == ENOMEM)
 		return;
 	hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_ERRNO_NULL,
@@ -148,23 +173,32 @@ static void refused(struct hq_heap *heap, uint64_t size, int failure)
 					       .got = (uint64_t)failure });
 }
 
+static void refused(struct hq_heap *heap, uint64_t size, int failure)
+{
+	hq_count_own(&heap->worker->nulls, 1);
+	hq_store_relaxed(&heap->worker->last_null_ns, hq_clock_ns());
+	hq_heap_check_refusal(heap, size, failure);
+}
+
 /* Both functions for aligned memory take turns; one of them wants a multiple of the alignment. */
-static void *ask_aligned(const struct hq_heap *heap, const struct hq_request *request, int *failure)
+static void *ask_aligned(struct hq_heap *heap, const struct hq_request *request, int *failure)
 {
 	const struct hq_allocator *const allocator = heap->allocator;
 	void *address = NULL;
 
 	if (allocator->aligned_alloc != NULL && request->size % request->alignment == 0 &&
 	    heap->requests % 2 == 0) {
+		heap->asked = HQ_ASKED_ALIGNED_ALLOC;
 		address = allocator->aligned_alloc(request->alignment, request->size);
 		*failure = errno;
 		return address;
 	}
+	heap->asked = HQ_ASKED_POSIX_MEMALIGN;
 	*failure = allocator->posix_memalign(&address, request->alignment, request->size);
 	return *failure == 0 ? address : NULL;
 }
 
-static void *ask(const struct hq_heap *heap, const struct hq_request *request, int *failure)
+static void *ask(struct hq_heap *heap, const struct hq_request *request, int *failure)
 {
 	void *address;
 
@@ -173,9 +207,11 @@ static void *ask(const struct hq_heap *heap, const struct hq_request *request, i
 	case HQ_REQUEST_ALIGNED:
 		return ask_aligned(heap, request, failure);
 	case HQ_REQUEST_CALLOC:
+		heap->asked = HQ_ASKED_CALLOC;
 		address = heap->allocator->calloc(request->count, request->size);
 		break;
 	default:
+		heap->asked = HQ_ASKED_MALLOC;
 		address = heap->allocator->malloc(request->size);
 	}
 	*failure = errno;
@@ -198,7 +234,7 @@ void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request)
 		refused(heap, size, failure);
 		return NULL;
 	}
-	enter(heap, address, size);
+	hq_heap_enter(heap, address, size);
 	check_alignment(heap, address, size,
 			request->kind == HQ_REQUEST_ALIGNED ? request->alignment
 							    : promised_alignment(size));
@@ -212,8 +248,9 @@ void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request)
 void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uint64_t size)
 {
 	if (address != NULL)
-		leave(heap, address, old_size);
+		hq_heap_leave(heap, address, old_size);
 	heap->requests++;
+	heap->asked = HQ_ASKED_REALLOC;
 	errno = 0;
 	const uint64_t start = ticks(heap);
 	void *const moved = heap->allocator->realloc(address, size);
@@ -225,10 +262,10 @@ void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uin
 	if (moved == NULL) {
 		refused(heap, size, failure);
 		if (address != NULL)
-			enter(heap, address, old_size);
+			hq_heap_enter(heap, address, old_size);
 		return NULL;
 	}
-	enter(heap, moved, size);
+	hq_heap_enter(heap, moved, size);
 	check_alignment(heap, moved, size, promised_alignment(size));
 	check_usable(heap, moved, size);
 	return moved;
@@ -251,7 +288,8 @@ void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size)
 {
 	if (address == NULL)
 		return;
-	leave(heap, address, size);
+	hq_heap_leave(heap, address, size);
+	heap->asked = HQ_ASKED_FREE;
 	errno = ERRNO_SENTINEL;
 	const uint64_t start = ticks(heap);
 

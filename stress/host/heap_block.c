@@ -8,7 +8,13 @@
 /* posix_memalign takes no less. */
 #define ALIGNMENT_MIN sizeof(void *)
 
-static uint64_t stamp(struct hq_heap *heap, void *address, uint64_t size)
+/* Ids carry the index of the worker that asked for the block. */
+static uint32_t owner_of(uint64_t id)
+{
+	return (uint32_t)(id >> HQ_HEAP_ID_SHIFT) + 1;
+}
+
+uint64_t hq_heap_stamp(struct hq_heap *heap, void *address, uint64_t size)
 {
 	const uint64_t id = heap->next_id++;
 
@@ -16,15 +22,15 @@ static uint64_t stamp(struct hq_heap *heap, void *address, uint64_t size)
 	return id;
 }
 
-/* Compares the first `size` bytes at `address` with the stamp of block `id`. False: they differ. */
-static bool expect_stamp(struct hq_heap *heap, const void *address, uint64_t size, uint64_t id,
-			 enum hq_event_kind kind)
+bool hq_heap_expect_stamp(struct hq_heap *heap, const void *address, uint64_t size, uint64_t id,
+			  enum hq_event_kind kind)
 {
 	struct hq_damage damage;
 
 	if (hq_stamp_verify(address, size, hq_stamp_key(heap->seed, id), &damage))
 		return true;
 	hq_heap_event(heap, (struct hq_event){ .kind = kind,
+					       .owner = owner_of(id),
 					       .address = (uintptr_t)address,
 					       .size = size,
 					       .offset = damage.offset,
@@ -42,7 +48,7 @@ static bool block_request(struct hq_heap *heap, struct hq_block *block,
 	if (address == NULL)
 		return false;
 	block->size = request->size;
-	block->id = stamp(heap, address, request->size);
+	block->id = hq_heap_stamp(heap, address, request->size);
 	return true;
 }
 
@@ -80,26 +86,28 @@ bool hq_block_resize(struct hq_heap *heap, struct hq_block *block, uint64_t size
 	const struct hq_block old = *block;
 	const uint64_t common = old.size < size ? old.size : size;
 	/* What was damaged before the call must not be blamed on realloc. */
-	const bool whole = old.address != NULL &&
-			   expect_stamp(heap, old.address, old.size, old.id, HQ_EVENT_CONTENT);
+	const bool whole = old.address != NULL && hq_heap_expect_stamp(heap, old.address, old.size,
+								       old.id, HQ_EVENT_CONTENT);
 	void *const moved = hq_heap_resize(heap, old.address, old.size, size);
 
 	if (moved == NULL) {
 		if (whole)
-			expect_stamp(heap, old.address, old.size, old.id, HQ_EVENT_REALLOC);
+			hq_heap_expect_stamp(heap, old.address, old.size, old.id, HQ_EVENT_REALLOC);
 		return false;
 	}
 	if (whole)
-		expect_stamp(heap, moved, common, old.id, HQ_EVENT_REALLOC);
-	*block =
-		(struct hq_block){ .address = moved, .size = size, .id = stamp(heap, moved, size) };
+		hq_heap_expect_stamp(heap, moved, common, old.id, HQ_EVENT_REALLOC);
+	*block = (struct hq_block){ .address = moved,
+				    .size = size,
+				    .id = hq_heap_stamp(heap, moved, size) };
 	return true;
 }
 
 void hq_block_verify(struct hq_heap *heap, const struct hq_block *block)
 {
 	if (block->address != NULL)
-		expect_stamp(heap, block->address, block->size, block->id, HQ_EVENT_CONTENT);
+		hq_heap_expect_stamp(heap, block->address, block->size, block->id,
+				     HQ_EVENT_CONTENT);
 }
 
 void hq_block_free(struct hq_heap *heap, struct hq_block *block)

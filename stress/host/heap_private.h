@@ -15,6 +15,8 @@
 #include "stress/wire/wire.h"
 #include "stress/workload/heap.h"
 
+#define HQ_HEAP_ID_SHIFT 48u
+
 struct hq_heap {
 	const struct hq_allocator *allocator;
 	struct hq_shadow *shadow;
@@ -25,7 +27,7 @@ struct hq_heap {
 	uint64_t requests; /* allocations asked for */
 	uint64_t op_start;
 	uint32_t index; /* of the worker */
-	uint32_t reserved;
+	uint32_t asked; /* enum hq_asked_call: the latest call, for events */
 	/* Keeps the counters of neighbouring threads out of each other's cache lines. */
 	uint64_t padding[7];
 };
@@ -50,6 +52,20 @@ void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request);
  * content; that is for the caller.
  */
 void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uint64_t size);
+
+/* Into the shadow and the count of live bytes, and out of both. An overlap becomes an event. */
+void hq_heap_enter(struct hq_heap *heap, const void *address, uint64_t size);
+void hq_heap_leave(struct hq_heap *heap, const void *address, uint64_t size);
+
+/* NULL with another errno than ENOMEM becomes an event. */
+void hq_heap_check_refusal(struct hq_heap *heap, uint64_t size, int failure);
+
+/* Fills a block anew, and returns the id of its stamp. */
+uint64_t hq_heap_stamp(struct hq_heap *heap, void *address, uint64_t size);
+
+/* Compares the first `size` bytes with the stamp of block `id`. False: they differ, as an event. */
+bool hq_heap_expect_stamp(struct hq_heap *heap, const void *address, uint64_t size, uint64_t id,
+			  enum hq_event_kind kind);
 
 /* A broken promise goes into the worker's ring, or counts as dropped. */
 void hq_heap_event(struct hq_heap *heap, struct hq_event event);

@@ -168,6 +168,8 @@ void hq_allocator_find(struct hq_allocator *allocator, char *provider, size_t pr
 		allocator->posix_memalign = posix_memalign;
 	if (belongs((void *)aligned_alloc, base))
 		allocator->aligned_alloc = aligned_alloc;
+	if (belongs((void *)reallocarray, base))
+		allocator->reallocarray = reallocarray;
 	if (belongs((void *)malloc_usable_size, base))
 		allocator->usable_size = malloc_usable_size;
 	snprintf(provider, provider_size, "%s", info.dli_fname);

@@ -181,3 +181,41 @@ void hq_shadow_clear(struct hq_shadow *shadow, const void *address, uint64_t siz
 	clear_between(shadow, span.first + 1, span.last);
 	clear_edge(shadow, span.last, span.last_mask);
 }
+
+static bool is_live(const struct hq_shadow *shadow, uint64_t granule)
+{
+	const uint64_t word = granule >> WORD_SHIFT;
+	/* Pairs with the exchange in make_leaf. */
+	struct hq_shadow_leaf *const leaf = hq_load_acquire(&shadow->leaves[word / LEAF_WORDS]);
+
+	return leaf != NULL &&
+	       (hq_load_relaxed(&leaf->words[word % LEAF_WORDS]) >> (granule & 63) & 1) != 0;
+}
+
+bool hq_shadow_next(const struct hq_shadow *shadow, uint64_t from, uint64_t end, uint64_t *found)
+{
+	const uint64_t limit = 1ull << HQ_SHADOW_ADDRESS_BITS;
+	const uint64_t last = end < limit ? end : limit;
+
+	for (uint64_t granule = from >> GRANULE_SHIFT; granule << GRANULE_SHIFT < last; granule++) {
+		if (!is_live(shadow, granule))
+			continue;
+		*found = granule << GRANULE_SHIFT > from ? granule << GRANULE_SHIFT : from;
+		return true;
+	}
+	return false;
+}
+
+bool hq_shadow_last(const struct hq_shadow *shadow, uint64_t from, uint64_t end, uint64_t *found)
+{
+	const uint64_t limit = 1ull << HQ_SHADOW_ADDRESS_BITS;
+	const uint64_t first = from < limit ? from : limit;
+
+	for (uint64_t granule = first >> GRANULE_SHIFT; granule > end >> GRANULE_SHIFT; granule--) {
+		if (!is_live(shadow, granule - 1))
+			continue;
+		*found = (granule << GRANULE_SHIFT) - 1;
+		return true;
+	}
+	return false;
+}

@@ -21,6 +21,9 @@
 #define HQ_SHADOW_ADDRESS_BITS 47
 #endif
 
+/* Bytes that a bit stands for. */
+#define HQ_SHADOW_GRANULE 8u
+
 struct hq_shadow_leaf;
 
 struct hq_shadow {
@@ -38,5 +41,12 @@ int hq_shadow_init(struct hq_shadow *shadow);
 bool hq_shadow_set(struct hq_shadow *shadow, const void *address, uint64_t size,
 		   uint64_t *shared_offset);
 void hq_shadow_clear(struct hq_shadow *shadow, const void *address, uint64_t size);
+
+/*
+ * The first live byte at or behind `from` and below `end`, or the last one below `from` and not
+ * below `end`, as far as whole granules tell. False: there is none.
+ */
+bool hq_shadow_next(const struct hq_shadow *shadow, uint64_t from, uint64_t end, uint64_t *found);
+bool hq_shadow_last(const struct hq_shadow *shadow, uint64_t from, uint64_t end, uint64_t *found);
 
 #endif

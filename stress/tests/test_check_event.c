@@ -56,6 +56,15 @@ static const struct expected {
 	  "block 0x1000, offset 8: expected 0x10, got 0x2" },
 	{ "realloc", HQ_EVENT_REALLOC, "realloc lost what the block held",
 	  "block 0x1000 of 64 bytes, offset 8: expected 0x10, got 0x2" },
+	{ "refusal", HQ_EVENT_REFUSE, "posix_memalign did not refuse an alignment as it should",
+	  "posix_memalign of 64 bytes, alignment 8, answered ENOENT and set the pointer to "
+	  "0x1000" },
+	{ "size-wrap", HQ_EVENT_WRAP, "a request for more than there can be was served",
+	  "? of 16 times 64 bytes, alignment 8 gave 0x1000 with 2 bytes usable" },
+	{ "zero-size", HQ_EVENT_ZERO, "requests for nothing are not answered by one rule",
+	  "? of 0 bytes gave 0x1000, where a live block is" },
+	{ "usable-size", HQ_EVENT_SHARED, "malloc_usable_size reaches into a live block",
+	  "block 0x1000 of 64 bytes: 2 bytes usable, but a live block begins at offset 8" },
 	{ "usable-size", HQ_EVENT_USABLE, "malloc_usable_size is below the requested size",
 	  "block 0x1000: 2 bytes usable, 16 bytes requested" },
 };
@@ -206,4 +215,54 @@ Test(event, a_fault_of_long_before_is_not_shown)
 	struct hq_findings findings = check_with_fault(HQ_S + 1);
 
 	cr_assert_null(strstr(findings.list[0].evidence, "injected"));
+}
+
+Test(event, call_owner_and_neighbours_of_the_first_one_are_told)
+{
+	struct hq_observations seen = observed_good();
+	struct hq_event events[2] = { event_of(HQ_EVENT_CONTENT), event_of(HQ_EVENT_CONTENT) };
+	struct hq_findings findings;
+
+	events[0].asked = HQ_ASKED_REALLOC;
+	events[0].owner = 5;
+	events[0].gap_before = 1;
+	events[0].gap_behind = 17;
+	events[1].owner = 9;
+	seen.events = events;
+	seen.event_count = 2;
+	findings = observed_check("content", &seen);
+	cr_assert(strstr(findings.list[0].evidence, "\n  realloc; worker 4 asked for the block; a "
+						    "live block 0 bytes before it; a "
+						    "live block 16 bytes behind it"),
+		  "%s", findings.list[0].evidence);
+	cr_assert_null(strstr(findings.list[0].evidence, "worker 8"));
+}
+
+Test(event, a_call_that_no_table_knows_is_not_looked_up)
+{
+	struct hq_observations seen = observed_good();
+	struct hq_event event = event_of(HQ_EVENT_WRAP);
+	struct hq_findings findings;
+
+	event.asked = 4711;
+	seen.events = &event;
+	seen.event_count = 1;
+	findings = observed_check("size-wrap", &seen);
+	cr_assert(strstr(findings.list[0].evidence, "? of 16 times"));
+}
+
+Test(event, a_null_for_nothing_is_no_breach_where_memory_was_refused)
+{
+	struct hq_observations seen = observed_good();
+	struct hq_event event = event_of(HQ_EVENT_ZERO);
+
+	event.expected = HQ_ZERO_BLOCK;
+	event.got = HQ_ZERO_NULL;
+	seen.events = &event;
+	seen.event_count = 1;
+	cr_assert_eq(observed_check("zero-size", &seen).count, 1);
+	seen.nulls = 1;
+	cr_assert_eq(observed_check("zero-size", &seen).count, 0);
+	event.got = HQ_ZERO_TAKEN;
+	cr_assert_eq(observed_check("zero-size", &seen).count, 1);
 }

@@ -245,3 +245,28 @@ Test(shadow, a_free_recorded_after_the_call_makes_false_overlaps)
 		seen = overlaps_with(false);
 	cr_assert_gt(seen, 0);
 }
+
+Test(shadow, the_nearest_live_bytes_on_both_sides_are_found)
+{
+	uint64_t offset, found;
+
+	enters(BASE + 64, 40, &offset);
+	cr_assert(hq_shadow_next(&shadow, BASE, BASE + 4096, &found));
+	cr_assert_eq(found, BASE + 64);
+	cr_assert(hq_shadow_next(&shadow, BASE + 70, BASE + 4096, &found));
+	cr_assert_eq(found, BASE + 70);
+	cr_assert(hq_shadow_last(&shadow, BASE + 200, BASE, &found));
+	cr_assert_eq(found, BASE + 64 + 40 - 1);
+}
+
+Test(shadow, nothing_is_found_beyond_the_end_of_the_search_or_of_all_addresses)
+{
+	uint64_t offset, found;
+
+	enters(BASE + 64, 40, &offset);
+	cr_assert(!hq_shadow_next(&shadow, BASE, BASE + 64, &found));
+	cr_assert(!hq_shadow_next(&shadow, BASE + 104, BASE + 4096, &found));
+	cr_assert(!hq_shadow_last(&shadow, BASE + 64, BASE, &found));
+	cr_assert(!hq_shadow_last(&shadow, BASE + 200, BASE + 104, &found));
+	cr_assert(!hq_shadow_next(&shadow, UINT64_MAX - 100, UINT64_MAX, &found));
+}

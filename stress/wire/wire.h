@@ -72,6 +72,11 @@ enum hq_event_kind {
 	HQ_EVENT_PROGRAM_TAIL, /* bytes behind a block changed: offset, expected, got */
 	HQ_EVENT_ARENA,        /* a thread is served by arena `got` of `expected` */
 	HQ_EVENT_FORK,         /* a child was in trouble; expected: enum hq_fork_trouble */
+	HQ_EVENT_WRAP,   /* an impossible request was served: `expected` elements, `got` usable */
+	HQ_EVENT_ZERO,   /* nothing was answered with `got` where the rule is `expected` */
+	HQ_EVENT_REFUSE, /* a refusal with code `got` instead of `expected`, or a pointer in address
+			  */
+	HQ_EVENT_SHARED, /* `got` bytes usable, of which those from `offset` are a live block's */
 	HQ_EVENT_KIND_COUNT,
 };
 
@@ -84,6 +89,26 @@ enum hq_fork_trouble {
 	HQ_FORK_OWN_DATA,     /* a block of its own had */
 };
 
+/* The call that an event is about. */
+enum hq_asked_call {
+	HQ_ASKED_UNKNOWN,
+	HQ_ASKED_MALLOC,
+	HQ_ASKED_CALLOC,
+	HQ_ASKED_REALLOC,
+	HQ_ASKED_REALLOCARRAY,
+	HQ_ASKED_POSIX_MEMALIGN,
+	HQ_ASKED_ALIGNED_ALLOC,
+	HQ_ASKED_FREE,
+	HQ_ASKED_COUNT,
+};
+
+/* What a request for nothing may be answered with. */
+enum hq_zero_answer {
+	HQ_ZERO_NULL,
+	HQ_ZERO_BLOCK,
+	HQ_ZERO_TAKEN, /* the address of a block that is live already: never right */
+};
+
 struct hq_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t op;      /* the worker's operation count */
@@ -94,6 +119,10 @@ struct hq_event {
 	uint64_t got;
 	uint32_t kind;   /* enum hq_event_kind */
 	uint32_t worker; /* index; HQ_EVENT_GUARD: seen by the guard, and `op` is the thread's id */
+	uint32_t asked;  /* enum hq_asked_call */
+	uint32_t owner;  /* index of the worker that asked for the block, plus 1; 0: unknown */
+	/* 1 + bytes to the nearest live block before and behind; 0: none near, or unknown. */
+	uint32_t gap_before, gap_behind;
 	char site[HQ_EVENT_SITE]; /* who called, "redis-server+0x4f10"; "" if unknown */
 };
 

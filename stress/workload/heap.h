@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stress/wire/wire.h"
+
 struct hq_heap;
 
 /*
@@ -62,6 +64,40 @@ struct hq_fork {
  * event: there was no child.
  */
 bool hq_heap_fork(struct hq_heap *heap, const struct hq_fork *fork_wanted);
+
+/*
+ * What lies at the borders: heap_edge.c. Refusals that are right are no NULLs of the run, and the
+ * memory of a request that is too large is never touched.
+ */
+struct hq_ask {
+	enum hq_asked_call call;
+	uint64_t count; /* for calloc and reallocarray */
+	uint64_t size;
+	uint64_t alignment; /* for posix_memalign and aligned_alloc */
+};
+
+/* What no allocator can serve: NULL and ENOMEM are the only answer. */
+void hq_heap_impossible(struct hq_heap *heap, const struct hq_ask *ask);
+/* What hardly any can: NULL, or all of it. Given back at once. */
+void hq_heap_vast(struct hq_heap *heap, const struct hq_ask *ask);
+/* posix_memalign must say EINVAL, and leave the pointer alone or set it to NULL. */
+void hq_heap_bad_alignment(struct hq_heap *heap, uint64_t alignment, uint64_t size);
+/* realloc to a size that cannot be: NULL, and the block stays as it is. */
+void hq_block_grow_beyond(struct hq_heap *heap, struct hq_block *block, uint64_t size);
+
+/*
+ * Nothing at all: malloc(0) and its like. *address is NULL or a block of size 0, to be given to
+ * hq_heap_free. HQ_ZERO_TAKEN: it lies in a live block.
+ */
+enum hq_zero_answer hq_heap_zero(struct hq_heap *heap, enum hq_asked_call call, void **address);
+/* realloc of a block to size 0. NULL: it was freed. Else as above. */
+enum hq_zero_answer hq_block_to_zero(struct hq_heap *heap, struct hq_block *block, void **address);
+/* Another answer than the rule: becomes an event of kind ZERO. */
+void hq_heap_zero_broken(struct hq_heap *heap, enum hq_asked_call call, const void *address,
+			 enum hq_zero_answer rule, enum hq_zero_answer got);
+
+/* Makes the block as large as malloc_usable_size says, stamped, unless another one lies there. */
+void hq_block_use_all(struct hq_heap *heap, struct hq_block *block);
 
 /* Brackets one whole operation (a batch, a row scan): its latency, and progress of the thread. */
 void hq_heap_op_begin(struct hq_heap *heap);

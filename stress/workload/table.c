@@ -9,6 +9,7 @@
 /* clang-format off */
 const struct hq_workload *const hq_workloads[] = {
 	&hq_workload_churn,
+	&hq_workload_edges,
 	&hq_workload_fork,
 	&hq_workload_holes,
 	&hq_workload_idle_decay,

@@ -8,6 +8,7 @@
 #include "stress/workload/workload.h"
 
 extern const struct hq_workload hq_workload_churn;
+extern const struct hq_workload hq_workload_edges;
 extern const struct hq_workload hq_workload_fork;
 extern const struct hq_workload hq_workload_holes;
 extern const struct hq_workload hq_workload_idle_decay;
