@@ -89,12 +89,12 @@
 	X(LOST_REALLOC, "lost-realloc", "memory", ALWAYS, 1, "expect", "realloc does not free the block it moved from") \
 	X(KEPT_FOREVER, "kept-forever", "memory", ALWAYS, 1, "expect", "free pages are never given back") \
 	X(DECAY_ON_CALL, "decay-on-call", "memory", ALWAYS, 1, "expect", "free pages are given back only while calls come in") \
-	X(MUZZY_FOREVER, "muzzy-forever", "memory", ALWAYS, 1, "expect", "free pages are marked lazily free and never taken from there") \
-	X(CACHE_UNBOUNDED, "cache-unbounded", "memory", ALWAYS, 1, "expect", "the cache of a thread has no bound") \
+	X(MUZZY_FOREVER, "muzzy-forever", "memory", ALWAYS, 1, "lazy-free", "free pages are marked lazily free and never taken from there") \
+	X(CACHE_UNBOUNDED, "cache-unbounded", "memory", ALWAYS, 1, "cache-bounded", "the cache of a thread has no bound") \
 	X(CACHE_STRANDED, "cache-stranded", "memory", AFTER_MIGRATION, 1, "expect", "a cache is left behind when its thread comes to another CPU") \
-	X(SPAN_FORGOTTEN, "span-forgotten", "memory", ALWAYS, 1, "-", "what is free in a page that was full is never used again") \
-	X(PURGE_UNALIGNED, "purge-unaligned", "memory", ALWAYS, 1, "-", "free pages are given back with a length that is no multiple of the page") \
-	X(TRIM_NOTHING, "trim-nothing", "memory", ALWAYS, 1, "-", "the call that gives memory back says that it did, and does nothing") \
+	X(SPAN_FORGOTTEN, "span-forgotten", "memory", ALWAYS, 1, "fragmentation", "what is free in a page that was full is never used again") \
+	X(PURGE_UNALIGNED, "purge-unaligned", "memory", ALWAYS, 1, "page-size", "free pages are given back with a length that is no multiple of the page") \
+	X(TRIM_NOTHING, "trim-nothing", "memory", ALWAYS, 1, "release-works", "the call that gives memory back says that it did, and does nothing") \
 	X(LOST_SLOWLY, "lost-slowly", "memory", RARELY, 10000, "steady", "a freed block is forgotten, once in 10^4 frees") \
 	X(PURGE_EAGER, "purge-eager", "memory", ALWAYS, 1, "purge-path", "free pages are given back at once: a storm of page faults")
 
@@ -118,9 +118,9 @@
 	X(CPU_UNBOUNDED, "cpu-unbounded", "cpu", ON_A_NEW_CPU, 1, "survived", "the number of the CPU is used as an index without a bound")
 
 #define FAULTY_BUGS_OF_STATISTICS(X) \
-	X(STATS_DRIFT, "stats-drift", "statistics", AFTER_FAILURE, 1, "-", "a refused purge is subtracted from the dirty bytes") \
-	X(STATS_NEGATIVE, "stats-negative", "statistics", ACROSS_THREADS, 1, "-", "a block freed by another thread is subtracted twice") \
-	X(BACKGROUND_CLAIMED, "background-claimed", "statistics", ALWAYS, 1, "-", "a background thread is counted that was never started")
+	X(STATS_DRIFT, "stats-drift", "statistics", AFTER_FAILURE, 1, "tracking-corrects", "a refused purge is subtracted from the dirty bytes") \
+	X(STATS_NEGATIVE, "stats-negative", "statistics", ACROSS_THREADS, 1, "counters-sane", "a block freed by another thread is subtracted twice") \
+	X(BACKGROUND_CLAIMED, "background-claimed", "statistics", ALWAYS, 1, "mode-true", "a background thread is counted that was never started")
 
 #define FAULTY_BUGS_OF_LIMITS(X) \
 	X(LIMIT_LATE, "limit-late", "limit", UNDER_PRESSURE, 1, "overshoot", "what is handed out is charged against the limit afterwards") \

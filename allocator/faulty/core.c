@@ -9,6 +9,7 @@
 #include "allocator/faulty/core.h"
 
 struct faulty_heap faulty_heap = {
+	.decay_ns = FAULTY_DECAY_NS,
 	.pages_lock = PTHREAD_MUTEX_INITIALIZER,
 	.huge_lock = PTHREAD_MUTEX_INITIALIZER,
 	.class_locks = { [0 ... FAULTY_CLASSES - 1] = PTHREAD_MUTEX_INITIALIZER },
@@ -123,6 +124,7 @@ static void refuse(const char *word, const char *nearest)
 __attribute__((constructor)) void faulty_start(void)
 {
 	const char *const names = getenv("FAULTY"), *const path = getenv("FAULTY_COUNT");
+	const char *const decay_ms = getenv("FAULTY_DECAY_MS");
 	const char *const spared = getenv("FAULTY_SPARED");
 	const char *nearest;
 	char word[64];
@@ -137,6 +139,8 @@ __attribute__((constructor)) void faulty_start(void)
 		refuse(word, nearest);
 	faulty_limit_start();
 	faulty_cpu_start();
+	if (decay_ms != NULL)
+		faulty_heap.decay_ns = strtoull(decay_ms, NULL, 10) * 1000000u;
 	pthread_atfork(faulty_fork_prepare, faulty_fork_parent, faulty_fork_child);
 	if (pthread_key_create(&faulty_heap.key, faulty_cache_ends) == 0)
 		faulty_store(&faulty_heap.has_key, true);

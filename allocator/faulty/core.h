@@ -50,9 +50,9 @@ struct faulty_run {
 	uint16_t length; /* units */
 	uint8_t use;     /* enum faulty_use */
 	uint8_t class;
-	bool dirty;  /* free, and may be resident */
-	bool zero;   /* free or large, and never written to */
-	bool listed; /* small: among the spans that have free blocks */
+	uint16_t dirty; /* units of a free run that may be resident, at most */
+	bool zero;      /* free or large, and never written to */
+	bool listed;    /* small: among the spans that have free blocks */
 	uint32_t live;
 	uint32_t owner;    /* thread that took it as a span or a large block */
 	uint64_t freed_ns; /* free: since when */
@@ -95,6 +95,7 @@ struct faulty_heap {
 	size_t limit_bytes; /* on all of them together; 0: none */
 	size_t stale_bytes;
 	uint64_t stale_ns;
+	uint64_t decay_ns;      /* how long free pages stay */
 	uint64_t next_purge_ns; /* not before: the last one was refused */
 	pthread_mutex_t class_locks[FAULTY_CLASSES];
 	struct faulty_run *partial[FAULTY_CLASSES];

@@ -76,7 +76,7 @@ static void *decay_for_ever(void *unused)
 	(void)unused;
 	for (;;) {
 		nanosleep(&pause, NULL);
-		faulty_decay_pass(FAULTY_DECAY_NS);
+		faulty_decay_pass(faulty_heap.decay_ns);
 	}
 	return NULL;
 }
@@ -111,7 +111,7 @@ void faulty_decay_tick(void)
 
 	if (faulty_is_on(FAULTY_DECAY_ON_CALL)) {
 		faulty_fire(FAULTY_DECAY_ON_CALL);
-		faulty_decay_pass(FAULTY_DECAY_NS);
+		faulty_decay_pass(faulty_heap.decay_ns);
 		errno = kept;
 		return;
 	}
@@ -121,7 +121,7 @@ void faulty_decay_tick(void)
 	}
 	start_background();
 	if (faulty_is_on(FAULTY_BACKGROUND_CLAIMED))
-		faulty_decay_pass(FAULTY_DECAY_NS);
+		faulty_decay_pass(faulty_heap.decay_ns);
 	errno = kept;
 	if (faulty_load(&faulty_heap.statistics.dirty_bytes) > FAULTY_DIRTY_MAX)
 		faulty_decay_pass(0);

@@ -66,9 +66,7 @@ static void set_units(struct faulty_run *run)
 
 static void count_dirty(const struct faulty_run *run, bool comes)
 {
-	if (!run->dirty)
-		return;
-	faulty_heap.dirty_units += comes ? run->length : -(size_t)run->length;
+	faulty_heap.dirty_units += comes ? run->dirty : -(size_t)run->dirty;
 	faulty_store(&faulty_heap.statistics.dirty_bytes, faulty_heap.dirty_units * FAULTY_UNIT);
 }
 
@@ -116,7 +114,7 @@ static struct faulty_run *find(size_t units)
 	return region != NULL ? find_in(region, units) : NULL;
 }
 
-/* The rest becomes a free run of its own, as dirty and as old as the whole was. */
+/* The rest becomes a free run of its own, as old as the whole was, and with all that was dirty. */
 static void split(struct faulty_run *run, size_t units)
 {
 	struct faulty_run *const rest = run + units;
@@ -126,6 +124,8 @@ static void split(struct faulty_run *run, size_t units)
 	*rest = *run;
 	rest->length = (uint16_t)(run->length - units);
 	run->length = (uint16_t)units;
+	if (rest->dirty > rest->length)
+		rest->dirty = rest->length;
 	set_units(rest);
 	count_dirty(rest, true);
 }
@@ -135,7 +135,7 @@ static void take_out(struct faulty_run *run, size_t units, enum faulty_use use)
 	count_dirty(run, false);
 	split(run, units);
 	run->use = (uint8_t)use;
-	run->dirty = false;
+	run->dirty = 0;
 	run->owner = faulty_thread_number();
 	faulty_heap.active_units += units;
 	set_units(run);
@@ -185,7 +185,7 @@ struct faulty_run *faulty_pages_take(size_t units, enum faulty_use use)
 static struct faulty_run *join(struct faulty_run *first, struct faulty_run *second)
 {
 	first->length = (uint16_t)(first->length + second->length);
-	first->dirty = first->dirty || second->dirty;
+	first->dirty = (uint16_t)(first->dirty + second->dirty);
 	first->zero = first->zero && second->zero;
 	if (second->freed_ns > first->freed_ns)
 		first->freed_ns = second->freed_ns;
@@ -242,7 +242,7 @@ void faulty_pages_give(struct faulty_run *run)
 	pthread_mutex_lock(&faulty_heap.pages_lock);
 	give_extra(run);
 	faulty_heap.active_units -= run->length;
-	run->dirty = true;
+	run->dirty = run->length;
 	run->zero = false;
 	run->freed_ns = faulty_os_now_ns();
 	insert(run);
@@ -261,7 +261,7 @@ struct faulty_run *faulty_pages_next_dirty(uint64_t now_ns, uint64_t decay_ns)
 			    now_ns < run->freed_ns + decay_ns)
 				continue;
 			count_dirty(run, false);
-			faulty_heap.purging_units += run->length;
+			faulty_heap.purging_units += run->dirty;
 			region->free_units -= run->length;
 			run->use = FAULTY_BUSY;
 			return run;
@@ -275,12 +275,11 @@ void faulty_pages_purged(struct faulty_run *run, bool purged)
 	const bool trusts = (purged && faulty_is_on(FAULTY_CALLOC_DIRTY_LIED)) ||
 			    faulty_is_on(FAULTY_CALLOC_DIRTY_FAILED);
 
-	faulty_heap.purging_units -= run->length;
-	run->dirty = !purged;
-	if (!purged && faulty_strikes_anywhere(FAULTY_LOST_PURGE))
-		run->dirty = false;
+	faulty_heap.purging_units -= run->dirty;
 	if (!purged && faulty_strikes_anywhere(FAULTY_STATS_DRIFT))
-		faulty_heap.dirty_units -= run->length;
+		faulty_heap.dirty_units -= run->dirty;
+	if (purged || faulty_strikes_anywhere(FAULTY_LOST_PURGE))
+		run->dirty = 0;
 	run->zero = trusts;
 	run->freed_ns = faulty_os_now_ns();
 	insert(run);

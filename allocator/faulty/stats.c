@@ -48,7 +48,8 @@ EXPORT size_t faulty_statistics_read(uint64_t *values, size_t count)
 	headers = faulty_heap.header_units * FAULTY_UNIT;
 	values[0] = faulty_load(&s->allocated_bytes);
 	values[1] = active;
-	values[2] = active + headers + faulty_heap.dirty_units * FAULTY_UNIT;
+	values[2] = active + headers +
+		    (faulty_heap.dirty_units + faulty_heap.purging_units) * FAULTY_UNIT;
 	values[3] = faulty_load(&s->mapped_bytes);
 	values[4] = faulty_heap.dirty_units * FAULTY_UNIT;
 	values[5] = 0;

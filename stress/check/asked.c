@@ -91,6 +91,15 @@ uint64_t hq_asked_idle_ns(const struct hq_asked *asked)
 	return asked->checker->idle_ns ? asked->checker->idle_ns(asked->options) : 0;
 }
 
+uint32_t hq_asked_takes(const struct hq_asked *asked, size_t count)
+{
+	uint32_t takes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		takes |= asked[i].checker->takes;
+	return takes;
+}
+
 static const struct hq_asked *find(const struct hq_asked *asked, size_t count,
 				   const struct hq_checker *checker)
 {

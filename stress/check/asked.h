@@ -30,6 +30,9 @@ int hq_asked_set(struct hq_asked *asked, const char *words, struct hq_error *err
 /* How long the target must be left idle for it. */
 uint64_t hq_asked_idle_ns(const struct hq_asked *asked);
 
+/* What the host has to do for all of them: enum hq_takes. */
+uint32_t hq_asked_takes(const struct hq_asked *asked, size_t count);
+
 /*
  * One run before all checkers: those in `asked` with these options, the others with their defaults
  * unless they run on request only.

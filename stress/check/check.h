@@ -42,6 +42,12 @@ hq_finding_add(struct hq_findings *findings, const char *checker, const char *fo
 __attribute__((format(printf, 3, 4))) struct hq_finding *
 hq_gap_add(struct hq_findings *findings, const char *checker, const char *format, ...);
 
+/* What the host does beside its work only for those who ask. */
+enum hq_takes {
+	HQ_TAKES_STATS = 1,   /* reads what the allocator says of itself, now and then */
+	HQ_TAKES_RELEASE = 2, /* asks it to give memory back, once everything was freed */
+};
+
 struct hq_checker {
 	const char *name;
 	const char *promise; /* one line, as `explain` prints it */
@@ -50,6 +56,7 @@ struct hq_checker {
 	bool needs_faults;   /* on request: judges what was injected, and nothing without it */
 	const struct hq_option *options; /* NULL: none */
 	size_t options_size;
+	uint32_t takes; /* enum hq_takes */
 	/* How long the target must be left idle, where it is asked for; NULL: not at all. */
 	uint64_t (*idle_ns)(const void *options);
 	/* `options` is NULL for a checker without any. */

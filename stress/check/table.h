@@ -9,17 +9,23 @@
 #include "stress/check/check.h"
 
 extern const struct hq_checker hq_check_alignment;
+extern const struct hq_checker hq_check_cache_bounded;
 extern const struct hq_checker hq_check_calloc_zero;
 extern const struct hq_checker hq_check_content;
+extern const struct hq_checker hq_check_counters_sane;
 extern const struct hq_checker hq_check_cpu_identity;
 extern const struct hq_checker hq_check_errno;
 extern const struct hq_checker hq_check_fork_safe;
+extern const struct hq_checker hq_check_fragmentation;
 extern const struct hq_checker hq_check_hole_cost;
 extern const struct hq_checker hq_check_idle_falls;
 extern const struct hq_checker hq_check_injected;
+extern const struct hq_checker hq_check_lazy_free;
+extern const struct hq_checker hq_check_mode_true;
 extern const struct hq_checker hq_check_null_errno;
 extern const struct hq_checker hq_check_overlap;
 extern const struct hq_checker hq_check_overshoot;
+extern const struct hq_checker hq_check_page_size;
 extern const struct hq_checker hq_check_program_free;
 extern const struct hq_checker hq_check_program_tail;
 extern const struct hq_checker hq_check_progress;
@@ -27,9 +33,11 @@ extern const struct hq_checker hq_check_purge_path;
 extern const struct hq_checker hq_check_realloc;
 extern const struct hq_checker hq_check_recorded;
 extern const struct hq_checker hq_check_refusal;
+extern const struct hq_checker hq_check_release_works;
 extern const struct hq_checker hq_check_size_wrap;
 extern const struct hq_checker hq_check_steady;
 extern const struct hq_checker hq_check_survived;
+extern const struct hq_checker hq_check_tracking_corrects;
 extern const struct hq_checker hq_check_usable_size;
 extern const struct hq_checker hq_check_zero_size;
 

@@ -22,6 +22,15 @@
 #define READY_DEADLINE_NS (15ull * HQ_S)   /* a loaded machine may need that to start a program */
 #define SILENT_START_NS   (300ull * HQ_MS) /* for programs that load no library of ours */
 
+static void fill_stats(const struct hq_plan *plan, struct hq_wire_config *config)
+{
+	const uint32_t takes = hq_asked_takes(plan->contracts, plan->contract_count);
+
+	if (takes & HQ_TAKES_STATS)
+		config->stats_period_ns = plan->stats_period_ns;
+	config->releases = (takes & HQ_TAKES_RELEASE) != 0;
+}
+
 static void fill_config(struct hq_run_state *run)
 {
 	const struct hq_plan *plan = run->spec->plan;
@@ -47,6 +56,7 @@ static void fill_config(struct hq_run_state *run)
 	hq_options_print(plan->workload->options, plan->workload_options, config->options,
 			 sizeof(config->options));
 	config->worker_count = plan->workload->threads(plan->workload_options);
+	fill_stats(plan, config);
 }
 
 /*

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pages are given back whole, and stay away: every purge that a rule has recorded begins at a page
+ * and covers whole ones, and the resident memory of an idle process does not rise again (as it does
+ * where huge pages are made of what was given back in parts).
+ *
+ * The kernel rounds the length of a purge up: what is odd takes bytes of the next page along that
+ * may be anybody's. Which ranges are the allocator's own is not seen from here; that live blocks
+ * lose nothing is for `content`.
+ */
+#include <inttypes.h>
+#include <sys/mman.h>
+
+#include "stress/check/moments.h"
+#include "stress/check/table.h"
+#include "stress/check/value.h"
+
+static const char name[] = "page-size";
+
+#define SHOWN 3u
+
+struct page_size_options {
+	double drift;
+	uint64_t slack;
+};
+
+static const struct hq_option options_table[] = {
+	{ "drift", HQ_OPTION_SHARE, offsetof(struct page_size_options, drift), "10%", 0, 0, NULL,
+	  "by so much resident memory may rise again while the process idles" },
+	{ "slack", HQ_OPTION_SIZE, offsetof(struct page_size_options, slack), "2MiB", 0, 0, NULL,
+	  "and by so many bytes more" },
+	{ .name = NULL },
+};
+
+static bool is_purge(const struct hq_fault *fault)
+{
+	return fault->call == HQ_CALL_MADVISE &&
+	       (fault->args[2] == MADV_DONTNEED || fault->args[2] == MADV_FREE);
+}
+
+static bool is_whole(const struct hq_fault *fault, uint64_t page_bytes)
+{
+	return fault->args[0] % page_bytes == 0 && fault->args[1] % page_bytes == 0;
+}
+
+static void check_purges(const struct hq_observations *observations, struct hq_findings *findings)
+{
+	struct hq_finding *finding = NULL;
+	char text[HQ_FAULT_TEXT];
+	size_t purges = 0;
+
+	for (size_t i = 0; i < observations->fault_count; i++) {
+		const struct hq_fault_seen *seen = &observations->faults[i];
+
+		if (!is_purge(&seen->fault))
+			continue;
+		purges++;
+		if (is_whole(&seen->fault, observations->page_bytes))
+			continue;
+		if (finding)
+			finding->count++;
+		else
+			finding = hq_finding_add(findings, name,
+						 "a purge does not cover whole pages of %" PRIu64
+						 " bytes",
+						 observations->page_bytes);
+		if (finding && finding->count <= SHOWN)
+			hq_evidence_line(finding, "%s", hq_fault_print(observations, seen, text));
+	}
+	if (purges == 0)
+		hq_gap_add(findings, name,
+			   "no purge was recorded; a rule with `delay` records them");
+}
+
+/* From the least on that was there since everything was freed. */
+static void check_drift(const struct hq_observations *observations,
+			const struct page_size_options *options, struct hq_findings *findings)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	char low[HQ_UNITS_TEXT], high[HQ_UNITS_TEXT];
+
+	for (size_t i = 0; observations->freed_ns != 0 && i < observations->sample_count; i++) {
+		const struct hq_sample *sample = &observations->samples[i];
+
+		if (sample->time_ns < observations->freed_ns)
+			continue;
+		if (sample->rss_bytes < least)
+			least = most = sample->rss_bytes;
+		if (sample->rss_bytes > most)
+			most = sample->rss_bytes;
+		if ((double)most > (double)least * (1 + options->drift) + (double)options->slack)
+			break;
+	}
+	if (most == 0 ||
+	    (double)most <= (double)least * (1 + options->drift) + (double)options->slack)
+		return;
+	hq_value_print(low, sizeof(low), HQ_UNIT_BYTES, (double)least);
+	hq_value_print(high, sizeof(high), HQ_UNIT_BYTES, (double)most);
+	hq_finding_add(findings, name, "resident memory rose from %s to %s in an idle process", low,
+		       high);
+}
+
+static void check(const struct hq_observations *observations, const void *values,
+		  struct hq_findings *findings)
+{
+	check_purges(observations, findings);
+	check_drift(observations, values, findings);
+}
+
+const struct hq_checker hq_check_page_size = {
+	.name = name,
+	.promise = "purges cover whole pages, and an idle process does not grow",
+	.needs = "a rule that fires at purges, as `delay: 1us` on madvise",
+	.on_request = true,
+	.options = options_table,
+	.options_size = sizeof(struct page_size_options),
+	.check = check,
+};
