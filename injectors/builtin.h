@@ -13,6 +13,7 @@ extern const struct hq_injector hq_injector_cpu_numbers;
 extern const struct hq_injector hq_injector_memory_limit;
 extern const struct hq_injector hq_injector_migrate;
 extern const struct hq_injector hq_injector_none;
+extern const struct hq_injector hq_injector_signal_storm;
 extern const struct hq_injector hq_injector_stress_ng;
 
 /* Writes measure number `count` if there is room for it; returns how many there are now. */

@@ -8,8 +8,13 @@
 #include "injectors/builtin.h"
 
 const struct hq_injector *const hq_injectors[] = {
-	&hq_injector_cpu_numbers, &hq_injector_memory_limit, &hq_injector_migrate,
-	&hq_injector_none,        &hq_injector_stress_ng,    NULL,
+	&hq_injector_cpu_numbers,
+	&hq_injector_memory_limit,
+	&hq_injector_migrate,
+	&hq_injector_none,
+	&hq_injector_signal_storm,
+	&hq_injector_stress_ng,
+	NULL,
 };
 
 const struct hq_injector *hq_injector_find(const char *name)

@@ -61,6 +61,7 @@ const char *faulty_when_name(enum faulty_when when)
 		[FAULTY_AFTER_LIE_WHEN] = "after a lying call",
 		[FAULTY_UNDER_PRESSURE_WHEN] = "under pressure",
 		[FAULTY_AFTER_MIGRATION_WHEN] = "after a migration",
+		[FAULTY_IN_A_HANDLER_WHEN] = "in a signal handler",
 		[FAULTY_ON_A_NEW_CPU_WHEN] = "on a new CPU",
 		[FAULTY_AFTER_FORK_WHEN] = "after fork",
 		[FAULTY_AT_THREAD_EXIT_WHEN] = "at thread exit",

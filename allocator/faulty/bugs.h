@@ -107,6 +107,8 @@
 	X(ABORTS, "aborts", "progress", RARELY, 100000, "survived", "an assertion fails once in 10^5 calls") \
 	X(CRASH_CROSS, "crash-cross", "progress", ACROSS_THREADS, 5000, "survived", "dereferences NULL when it frees a block of another thread") \
 	X(CRASH_EXIT, "crash-exit", "progress", AT_THREAD_EXIT, 1, "survived", "dereferences NULL when a thread ends") \
+	X(SIGNAL_DEADLOCK, "signal-deadlock", "signals", IN_A_HANDLER, 1, "re-entrancy", "a call from a signal handler waits for the call that it interrupted") \
+	X(SIGNAL_NULL, "signal-null", "signals", IN_A_HANDLER, 1, "re-entrancy", "a call from a signal handler inside the allocator is answered NULL") \
 	X(FORK_DATA, "fork-data", "fork", AFTER_FORK, 1, "fork-safe", "the child of a fork finds a byte of each large block changed") \
 	X(FORK_PARENT, "fork-parent", "fork", AFTER_FORK, 5, "survived", "a lock taken for fork stays locked in the parent") \
 	X(FORK_UNPREPARED, "fork-unprepared", "fork", AFTER_FORK, 1, "fork-safe", "fork does not wait for the lock of pages: the child may inherit it locked") \
@@ -148,6 +150,7 @@ enum faulty_when {
 	FAULTY_AFTER_LIE_WHEN,
 	FAULTY_UNDER_PRESSURE_WHEN,
 	FAULTY_AFTER_MIGRATION_WHEN,
+	FAULTY_IN_A_HANDLER_WHEN,
 	FAULTY_ON_A_NEW_CPU_WHEN,
 	FAULTY_AFTER_FORK_WHEN,
 	FAULTY_AT_THREAD_EXIT_WHEN,

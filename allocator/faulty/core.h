@@ -69,6 +69,7 @@ struct faulty_region {
 	struct faulty_region *next;
 	void *block; /* HUGE */
 	size_t usable;
+	bool is_nested; /* HUGE: taken by a signal handler, not charged */
 	uint32_t free_units;
 	struct faulty_run runs[FAULTY_UNITS]; /* RUNS; [0] is this header itself */
 };
@@ -180,6 +181,8 @@ uint32_t faulty_thread_arena(uint32_t *arena_count);
 /* ---- huge.c ---- */
 
 void *faulty_huge_take(size_t size, size_t alignment);
+/* The same without any lock, and not held against the limit. */
+void *faulty_huge_take_nested(size_t size, size_t alignment);
 void faulty_huge_give(struct faulty_region *region);
 
 /* ---- core.c ---- */
@@ -191,6 +194,16 @@ size_t faulty_block_size(const void *block);
 /* The block that an address lies in begins there. */
 bool faulty_block_begins(const void *address);
 void faulty_start(void);
+
+/* ---- reentry.c: around each exported call ---- */
+
+/* False: this thread is inside already, and was interrupted by a signal. */
+bool faulty_enter(void);
+void faulty_leave(void);
+/* What such a call does instead. */
+void *faulty_nested_take(size_t size, size_t alignment);
+void faulty_nested_give(void *block);
+void *faulty_nested_resize(void *block, size_t size);
 
 /* ---- api.c: what the exported functions do ---- */
 

@@ -99,8 +99,11 @@ static void start_background(void)
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	/* Its allocations are ordinary ones, and no handler comes with all signals blocked. */
+	faulty_leave();
 	if (pthread_create(&thread, &attributes, decay_for_ever, NULL) != 0)
 		faulty_store(&faulty_heap.has_background, false);
+	faulty_enter();
 	pthread_attr_destroy(&attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -14,25 +14,43 @@ static void count_huge(uint64_t bytes)
 	faulty_add(&faulty_heap.statistics.allocated_bytes, bytes);
 }
 
-void *faulty_huge_take(size_t size, size_t alignment)
+static void *take(size_t usable, size_t alignment, bool is_nested)
 {
 	const size_t offset = alignment > HEADER ? alignment : HEADER;
-	const size_t usable = (size + FAULTY_ALIGNMENT - 1) & -FAULTY_ALIGNMENT;
-	struct faulty_region *region;
+	struct faulty_region *const region = faulty_region_map(offset + usable, FAULTY_KIND_HUGE);
 
-	if (size > PTRDIFF_MAX - FAULTY_REGION * 2)
+	if (region == NULL)
 		return NULL;
-	if (!faulty_limit_charge_huge(usable))
-		return NULL;
-	region = faulty_region_map(offset + size, FAULTY_KIND_HUGE);
-	if (region == NULL) {
-		faulty_limit_discharge_huge(usable);
-		return NULL;
-	}
 	region->block = (char *)region + offset;
 	region->usable = usable;
+	region->is_nested = is_nested;
 	count_huge(usable);
 	return region->block;
+}
+
+static size_t round_up(size_t size)
+{
+	return (size + FAULTY_ALIGNMENT - 1) & -FAULTY_ALIGNMENT;
+}
+
+void *faulty_huge_take(size_t size, size_t alignment)
+{
+	const size_t usable = round_up(size);
+	void *block;
+
+	if (size > PTRDIFF_MAX - FAULTY_REGION * 2 || !faulty_limit_charge_huge(usable))
+		return NULL;
+	block = take(usable, alignment, false);
+	if (block == NULL)
+		faulty_limit_discharge_huge(usable);
+	return block;
+}
+
+void *faulty_huge_take_nested(size_t size, size_t alignment)
+{
+	if (size > PTRDIFF_MAX - FAULTY_REGION * 2)
+		return NULL;
+	return take(round_up(size), alignment, true);
 }
 
 static struct faulty_region *swap_refused(size_t index, struct faulty_region *region)
@@ -81,8 +99,8 @@ static void give(struct faulty_region *region)
 
 void faulty_huge_give(struct faulty_region *region)
 {
-	const size_t bytes = region->usable;
+	const size_t charged = region->is_nested ? 0 : region->usable;
 
 	give(region);
-	faulty_limit_discharge_huge(bytes);
+	faulty_limit_discharge_huge(charged);
 }

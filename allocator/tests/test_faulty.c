@@ -363,3 +363,24 @@ Test(faulty, cpu_index_names_an_arena_beyond_the_count)
 		cr_skip_test("CPU 1 may not be used here");
 	cr_assert_eq(beyond, 1);
 }
+
+Test(faulty, a_call_from_a_handler_is_served_without_locks_and_freed_later)
+{
+	unsigned char *first, *second;
+
+	faulty_start();
+	cr_assert(faulty_enter());
+	pthread_mutex_lock(&faulty_heap.pages_lock);
+	pthread_mutex_lock(&faulty_heap.huge_lock);
+	cr_assert_not(faulty_enter());
+	first = faulty_nested_take(100, FAULTY_ALIGNMENT);
+	memset(first, 7, 100);
+	second = faulty_nested_resize(first, 5000);
+	cr_assert_eq(second[99], 7);
+	cr_assert_neq(second, first);
+	faulty_nested_give(second);
+	pthread_mutex_unlock(&faulty_heap.huge_lock);
+	pthread_mutex_unlock(&faulty_heap.pages_lock);
+	faulty_leave();
+	cr_assert_eq(faulty_load(&faulty_heap.statistics.huge_bytes), 0);
+}

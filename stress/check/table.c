@@ -28,6 +28,7 @@ const struct hq_checker *const hq_checkers[] = {
 	&hq_check_program_tail,
 	&hq_check_progress,
 	&hq_check_purge_path,
+	&hq_check_re_entrancy,
 	&hq_check_realloc,
 	&hq_check_recorded,
 	&hq_check_refusal,

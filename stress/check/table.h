@@ -30,6 +30,7 @@ extern const struct hq_checker hq_check_program_free;
 extern const struct hq_checker hq_check_program_tail;
 extern const struct hq_checker hq_check_progress;
 extern const struct hq_checker hq_check_purge_path;
+extern const struct hq_checker hq_check_re_entrancy;
 extern const struct hq_checker hq_check_realloc;
 extern const struct hq_checker hq_check_recorded;
 extern const struct hq_checker hq_check_refusal;

@@ -213,6 +213,10 @@ static void total_workers(const struct hq_wire *wire, struct hq_observations *se
 		seen->nulls += hq_load_relaxed(&worker->nulls);
 		seen->children += hq_load_relaxed(&worker->children);
 		seen->freed_bytes += hq_load_relaxed(&worker->freed_bytes);
+		seen->signals_taken += hq_load_relaxed(&worker->signals_taken);
+		seen->signals_done += hq_load_relaxed(&worker->signals_done);
+		seen->signal_nulls += hq_load_relaxed(&worker->signal_nulls);
+		seen->signal_damaged += hq_load_relaxed(&worker->signal_damaged);
 		seen->arena_looks += hq_load_relaxed(&worker->arena_looks);
 		seen->missed += hq_load_relaxed(&worker->faults_missed);
 		seen->events_dropped += hq_load_relaxed(&worker->ring.dropped);

@@ -151,6 +151,7 @@ struct hq_observations {
 	uint64_t freed_bytes; /* ever */
 	struct hq_cost costs[HQ_WIRE_COSTS];
 	size_t cost_count;
+	uint64_t signals_taken, signals_done, signal_nulls, signal_damaged; /* see wire.h */
 	uint64_t arena_looks;  /* how often the allocator said which arena serves a thread */
 	uint64_t last_null_ns; /* since `go`; 0: no NULL */
 	struct hq_hist *hist;  /* HQ_LATENCY_COUNT of them, merged; NULL without */

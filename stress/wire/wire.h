@@ -142,8 +142,11 @@ struct hq_wire_worker {
 	_Atomic uint64_t mallocs, frees, reallocs, nulls;
 	_Atomic uint64_t
 		requested_bytes; /* live now; may wrap below 0 when others' blocks are freed: sum */
-	_Atomic uint64_t children;      /* of fork, that have ended */
-	_Atomic uint64_t freed_bytes;   /* ever */
+	_Atomic uint64_t children;    /* of fork, that have ended */
+	_Atomic uint64_t freed_bytes; /* ever */
+	/* A signal handler that allocates: began, ended, was answered NULL, saw its block changed
+	 */
+	_Atomic uint64_t signals_taken, signals_done, signal_nulls, signal_damaged;
 	_Atomic uint64_t arena_looks;   /* how often the allocator said which arena serves it */
 	_Atomic uint64_t faults_missed; /* operations given up because of a NULL */
 	_Atomic uint64_t last_null_ns;  /* CLOCK_MONOTONIC of the last NULL; 0: none */

@@ -99,6 +99,13 @@ void hq_heap_zero_broken(struct hq_heap *heap, enum hq_asked_call call, const vo
 /* Makes the block as large as malloc_usable_size says, stamped, unless another one lies there. */
 void hq_block_use_all(struct hq_heap *heap, struct hq_block *block);
 
+/*
+ * Catches SIGUSR1 in this process, and has the handler take and free a block in the threads that
+ * say so, while they do. What it sees is counted apart from everything else. 0 or -errno.
+ */
+int hq_host_catch_signals(void);
+void hq_heap_signals(struct hq_heap *heap, bool use);
+
 /* Brackets one whole operation (a batch, a row scan): its latency, and progress of the thread. */
 void hq_heap_op_begin(struct hq_heap *heap);
 void hq_heap_op_end(struct hq_heap *heap);

@@ -15,6 +15,7 @@ const struct hq_workload *const hq_workloads[] = {
 	&hq_workload_idle_decay,
 	&hq_workload_insert_scan,
 	&hq_workload_none,
+	&hq_workload_signals,
 	NULL,
 };
 /* clang-format on */

@@ -14,5 +14,6 @@ extern const struct hq_workload hq_workload_holes;
 extern const struct hq_workload hq_workload_idle_decay;
 extern const struct hq_workload hq_workload_insert_scan;
 extern const struct hq_workload hq_workload_none;
+extern const struct hq_workload hq_workload_signals;
 
 #endif
