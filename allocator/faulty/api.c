@@ -30,7 +30,7 @@ static void *serve(size_t alignment, size_t size, bool *zero)
 	*zero = false;
 	if (block != NULL)
 		return block;
-	if (size > PTRDIFF_MAX)
+	if (size > PTRDIFF_MAX || faulty_strikes(FAULTY_NULL_ALWAYS))
 		return refuse();
 	block = faulty_block_take(faulty_place_size(size), faulty_place_alignment(alignment, size),
 				  zero);

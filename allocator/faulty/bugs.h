@@ -14,7 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(identifier, name, class of contract, when it fires, every, checker, description) */
+/*
+ * X(identifier, name, class of contract, when it fires, every, checker, description). Class "proof"
+ * is what makes a run prove nothing: there the right verdict is INCONCLUSIVE.
+ */
 #define FAULTY_BUGS(X)                                                                             \
 	FAULTY_BUGS_OF_PLACE(X)                                                                    \
 	FAULTY_BUGS_OF_CONTENT(X)                                                                  \
@@ -22,6 +25,8 @@
 	FAULTY_BUGS_OF_MEMORY(X)                                                                   \
 	FAULTY_BUGS_OF_PROGRESS(X)                                                                 \
 	FAULTY_BUGS_OF_CPU(X)                                                                      \
+	FAULTY_BUGS_OF_PROGRAMS(X)                                                                 \
+	FAULTY_BUGS_OF_PROOF(X)                                                                    \
 	FAULTY_BUGS_OF_STATISTICS(X)                                                               \
 	FAULTY_BUGS_OF_LIMITS(X)                                                                   \
 	FAULTY_BUGS_UNREACHED(X)
@@ -118,6 +123,17 @@
 #define FAULTY_BUGS_OF_CPU(X) \
 	X(CPU_INDEX, "cpu-index", "cpu", ON_A_NEW_CPU, 1, "cpu-identity", "a thread on a CPU beyond the count gets an arena beyond the count") \
 	X(CPU_UNBOUNDED, "cpu-unbounded", "cpu", ON_A_NEW_CPU, 1, "survived", "the number of the CPU is used as an index without a bound")
+
+#define FAULTY_BUGS_OF_PROGRAMS(X) \
+	X(SAME_TWICE_QUIET, "same-twice-quiet", "place", ALWAYS, 1, "overlap", "a live block is given out again to a program that writes to neither") \
+	X(PROGRAM_TWICE, "program-twice", "program", ALWAYS, 1, "program-free", "the program frees a block twice") \
+	X(PROGRAM_INSIDE, "program-inside", "program", ALWAYS, 1, "program-free", "the program frees an address inside a block") \
+	X(PROGRAM_BEHIND, "program-behind", "program", ALWAYS, 1, "program-tail", "the program writes one byte behind a block")
+
+#define FAULTY_BUGS_OF_PROOF(X) \
+	X(CALL_NEVER_MADE, "call-never-made", "proof", ALWAYS, 1, "injected", "pages are never given back, so nothing is refused") \
+	X(NULL_ALWAYS, "null-always", "proof", ALWAYS, 1, "progress", "every call says NULL, so nothing is done") \
+	X(WATCHER_STARVED, "watcher-starved", "proof", ALWAYS, 1, "recorded", "the kernel gives no memory to whoever watches")
 
 #define FAULTY_BUGS_OF_STATISTICS(X) \
 	X(STATS_DRIFT, "stats-drift", "statistics", AFTER_FAILURE, 1, "tracking-corrects", "a refused purge is subtracted from the dirty bytes") \

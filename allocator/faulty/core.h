@@ -255,6 +255,9 @@ bool faulty_errors_map_given_up(void);
 void faulty_errors_map_worked(void);
 
 bool faulty_memory_forgets(bool is_cross);
+
+/* A block that a bug of program.c wants given next, or NULL. */
+void *faulty_program_given(size_t size);
 void faulty_memory_counted(const void *block, bool is_cross);
 
 void faulty_progress_call(void);

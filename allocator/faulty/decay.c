@@ -54,6 +54,10 @@ void faulty_decay_pass(uint64_t decay_ns)
 		faulty_fire(FAULTY_KEPT_FOREVER);
 		return;
 	}
+	if (faulty_is_on(FAULTY_CALL_NEVER_MADE)) {
+		faulty_fire(FAULTY_CALL_NEVER_MADE);
+		return;
+	}
 	pthread_mutex_lock(&faulty_heap.pages_lock);
 	while (now_ns >= faulty_heap.next_purge_ns) {
 		struct faulty_run *const run = faulty_pages_next_dirty(now_ns, decay_ns);

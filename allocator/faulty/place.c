@@ -105,8 +105,10 @@ static void *again_across(size_t size)
 
 void *faulty_place_again(size_t size)
 {
-	void *block = again(FAULTY_SAME_TWICE, size);
+	void *block = faulty_program_given(size);
 
+	if (block == NULL)
+		block = again(FAULTY_SAME_TWICE, size);
 	if (block == NULL)
 		block = again(FAULTY_SAME_TWICE_RARE, size);
 	if (block == NULL)

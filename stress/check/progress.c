@@ -9,6 +9,14 @@
 #include "stress/check/evidence.h"
 #include "stress/check/table.h"
 
+/* An operation that was given up counts as one, too: then every allocation was answered NULL. */
+static bool got_nothing(const struct hq_observations *observations)
+{
+	const uint64_t asked = observations->mallocs + observations->reallocs;
+
+	return asked > 0 && observations->nulls >= asked;
+}
+
 static void check(const struct hq_observations *observations, const void *options,
 		  struct hq_findings *findings)
 {
@@ -16,7 +24,9 @@ static void check(const struct hq_observations *observations, const void *option
 	const bool tried = observations->missed > 0 || observations->nulls > 0;
 
 	(void)options;
-	if (!observations->is_host || !ended || observations->ops > 0 || !tried)
+	if (!observations->is_host || !ended || !tried)
+		return;
+	if (observations->ops > 0 && !got_nothing(observations))
 		return;
 	hq_evidence_line(hq_gap_add(findings, "progress", "the workload completed no operation"),
 			 "%" PRIu64 " given up, %" PRIu64 " allocations answered NULL",

@@ -15,13 +15,15 @@
 static void find_checkers(const struct hq_selftest_bug *bug, const struct hq_findings *findings,
 			  struct hq_selftest_seen *seen, bool *intended)
 {
+	const bool expects_gap = strcmp(bug->contract, HQ_SELFTEST_PROOF) == 0;
+
 	seen->checker[0] = '\0';
 	seen->alone = true;
 	*intended = false;
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct hq_finding *finding = &findings->list[i];
 
-		if (finding->gap)
+		if (finding->gap != expects_gap)
 			continue;
 		if (!seen->checker[0])
 			strcpy(seen->checker, finding->checker);
@@ -53,6 +55,13 @@ static void find_moment(const struct hq_result *result, uint64_t first_ns,
 	seen->found_ns = moment_ns > first_ns ? moment_ns - first_ns : 0;
 }
 
+/* A run that proves nothing is not to be taken for one that accuses. */
+static bool has_wrong_verdict(const struct hq_selftest_bug *bug, const struct hq_result *result)
+{
+	return strcmp(bug->contract, HQ_SELFTEST_PROOF) == 0 &&
+	       result->verdict != HQ_VERDICT_INCONCLUSIVE;
+}
+
 void hq_selftest_classify(const struct hq_selftest_bug *bug, const struct hq_result *result,
 			  const struct hq_selftest_fires *fires, struct hq_selftest_seen *seen)
 {
@@ -66,7 +75,7 @@ void hq_selftest_classify(const struct hq_selftest_bug *bug, const struct hq_res
 		seen->catch = HQ_CATCH_NOT_RUN;
 	else if (fires->count == 0)
 		seen->catch = HQ_CATCH_NEVER_FIRED;
-	else if (!seen->checker[0])
+	else if (!seen->checker[0] || has_wrong_verdict(bug, result))
 		seen->catch = HQ_CATCH_MISSED;
 	else if (bug->budget_ns && result->wall_ns > bug->budget_ns)
 		seen->catch = HQ_CATCH_LATE;

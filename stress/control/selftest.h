@@ -20,9 +20,13 @@
 
 #define HQ_SELFTEST_BUGS 128
 
+/* The class of bugs that leave a run without proof: to be caught by a gap, with no finding at all.
+ */
+#define HQ_SELFTEST_PROOF "proof"
+
 struct hq_selftest_bug {
 	char name[32];
-	char contract[24];
+	char contract[24]; /* the class; see HQ_SELFTEST_PROOF */
 	char when[24];
 	char checker[24]; /* "-": nothing is meant to see it yet */
 	char help[128];

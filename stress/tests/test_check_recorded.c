@@ -171,6 +171,20 @@ Test(progress, one_completed_operation_is_enough)
 	cr_assert_eq(observed_check("progress", &observed).count, 0);
 }
 
+Test(progress, operations_that_got_no_memory_at_all_are_none)
+{
+	struct hq_observations observed = complete();
+
+	observed.ops = 50;
+	observed.missed = 50;
+	observed.mallocs = 55;
+	observed.reallocs = 5;
+	observed.nulls = 60;
+	cr_assert_eq(observed_check("progress", &observed).count, 1);
+	observed.nulls = 59;
+	cr_assert_eq(observed_check("progress", &observed).count, 0);
+}
+
 Test(progress, a_workload_that_asks_for_nothing_is_quiet)
 {
 	struct hq_observations observed = complete();

@@ -118,6 +118,28 @@ Test(selftest, gap_is_no_catch)
 	cr_assert_eq(seen_of(&result, 3).catch, HQ_CATCH_MISSED);
 }
 
+Test(selftest, gap_is_the_catch_of_a_bug_that_leaves_no_proof)
+{
+	const struct hq_selftest_bug silent = {
+		.name = "silent", .checker = "overlap", .contract = "proof", .scenario = "s"
+	};
+	const struct hq_selftest_fires fires = { .count = 1 };
+	struct hq_result result = result_of("overlap", NULL, true);
+	struct hq_selftest_seen seen;
+
+	result.verdict = HQ_VERDICT_INCONCLUSIVE;
+	hq_selftest_classify(&silent, &result, &fires, &seen);
+	cr_assert_eq(seen.catch, HQ_CATCH_INTENDED);
+	cr_assert(seen.alone);
+	result = result_of("content", NULL, true);
+	result.verdict = HQ_VERDICT_INCONCLUSIVE;
+	hq_selftest_classify(&silent, &result, &fires, &seen);
+	cr_assert_eq(seen.catch, HQ_CATCH_OTHER);
+	result.verdict = HQ_VERDICT_FAIL;
+	hq_selftest_classify(&silent, &result, &fires, &seen);
+	cr_assert_eq(seen.catch, HQ_CATCH_MISSED);
+}
+
 Test(selftest, quiet_run_in_which_the_bug_fired_is_missed)
 {
 	const struct hq_result result = result_of(NULL, NULL, false);
