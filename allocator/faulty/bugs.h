@@ -141,6 +141,7 @@
 	X(BACKGROUND_CLAIMED, "background-claimed", "statistics", ALWAYS, 1, "mode-true", "a background thread is counted that was never started")
 
 #define FAULTY_BUGS_OF_LIMITS(X) \
+	X(SHRINK_BESIDE, "shrink-beside", "pressure", ALWAYS, 1, "pressure-effective", "giving memory back leaves alone the free pages that its figure counts") \
 	X(LIMIT_LATE, "limit-late", "limit", UNDER_PRESSURE, 1, "overshoot", "what is handed out is charged against the limit afterwards") \
 	X(LIMIT_STALE, "limit-stale", "limit", UNDER_PRESSURE, 1, "overshoot", "the limit is held against a figure that is up to 50 ms old")
 

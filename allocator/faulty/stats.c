@@ -65,6 +65,8 @@ EXPORT uint64_t faulty_release(void)
 	uint64_t before, after;
 
 	faulty_cache_flush();
+	if (faulty_strikes_anywhere(FAULTY_SHRINK_BESIDE))
+		return 0;
 	before = faulty_load(&s->dirty_bytes);
 	if (faulty_strikes_anywhere(FAULTY_TRIM_NOTHING))
 		return before;

@@ -24,6 +24,7 @@ const struct hq_checker *const hq_checkers[] = {
 	&hq_check_overlap,
 	&hq_check_overshoot,
 	&hq_check_page_size,
+	&hq_check_pressure_effective,
 	&hq_check_program_free,
 	&hq_check_program_tail,
 	&hq_check_progress,

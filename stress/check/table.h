@@ -26,6 +26,7 @@ extern const struct hq_checker hq_check_null_errno;
 extern const struct hq_checker hq_check_overlap;
 extern const struct hq_checker hq_check_overshoot;
 extern const struct hq_checker hq_check_page_size;
+extern const struct hq_checker hq_check_pressure_effective;
 extern const struct hq_checker hq_check_program_free;
 extern const struct hq_checker hq_check_program_tail;
 extern const struct hq_checker hq_check_progress;
