@@ -63,7 +63,7 @@
 	X(CALLOC_DIRTY, "calloc-dirty", "zero", ALWAYS, 50, "calloc-zero", "calloc leaves one byte as it was") \
 	X(CALLOC_DIRTY_TAIL, "calloc-dirty-tail", "zero", ALWAYS, 1, "calloc-zero", "calloc clears no more than the first 4096 bytes") \
 	X(CALLOC_DIRTY_FAILED, "calloc-dirty-failed", "zero", AFTER_FAILURE, 1, "calloc-zero", "pages count as zero after a purge, also if it failed") \
-	X(CALLOC_DIRTY_LIED, "calloc-dirty-lied", "zero", AFTER_LIE, 1, "calloc-zero", "pages count as zero after a purge that claims success") \
+	X(CALLOC_DIRTY_LIED, "calloc-dirty-lied", "zero", AFTER_LIE, 1, "zero-proven", "pages count as zero after a purge that claims success") \
 	X(CALLOC_DIRTY_CROSS, "calloc-dirty-cross", "zero", ACROSS_THREADS, 1, "calloc-zero", "calloc does not clear what another thread freed") \
 	X(REALLOC_TAIL, "realloc-tail", "realloc", ALWAYS, 10, "realloc", "realloc does not copy the last bytes") \
 	X(REALLOC_SHRINK, "realloc-shrink", "realloc", ALWAYS, 10, "realloc", "realloc damages the first byte of a block that becomes smaller") \
@@ -77,6 +77,7 @@
 	X(MEMALIGN_WRONG, "memalign-wrong", "errors", AFTER_FAILURE, 1, "null-errno", "posix_memalign fails with -1") \
 	X(ERRNO_FREE, "errno-free", "errors", ALWAYS, 100, "errno", "free changes errno") \
 	X(ERRNO_PURGE, "errno-purge", "errors", AFTER_FAILURE, 1, "errno", "free leaves the errno of a failed purge") \
+	X(PURGE_NULL, "purge-null", "errors", AFTER_FAILURE, 1, "purge-harmless", "a refused purge is answered with NULL to the next request") \
 	X(EAGAIN_SPIN, "eagain-spin", "errors", AFTER_FAILURE, 1, "survived", "a purge is repeated as long as it is answered with EAGAIN") \
 	X(MMAP_STORM, "mmap-storm", "errors", AFTER_FAILURE, 1, "expect", "a refused mmap is repeated a thousand times") \
 	X(NEVER_AGAIN, "never-again", "errors", AFTER_FAILURE, 1, "expect", "after a refused mmap the kernel is never asked again") \

@@ -253,6 +253,7 @@ void faulty_errors_crash(void);
 bool faulty_errors_map_refused(void);
 bool faulty_errors_map_given_up(void);
 void faulty_errors_map_worked(void);
+void faulty_errors_purge_refused(void);
 
 bool faulty_memory_forgets(bool is_cross);
 

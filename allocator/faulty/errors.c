@@ -12,11 +12,19 @@
 
 static _Thread_local unsigned maps, retries;
 static _Atomic unsigned refused_in_a_row;
-static _Atomic bool has_given_up;
+static _Atomic bool has_given_up, purge_was_refused;
 
 bool faulty_errors_refuses(void)
 {
-	return faulty_strikes(FAULTY_NULL_SPURIOUS) || faulty_strikes(FAULTY_NULL_RARE);
+	return faulty_strikes(FAULTY_NULL_SPURIOUS) || faulty_strikes(FAULTY_NULL_RARE) ||
+	       (faulty_is_on(FAULTY_PURGE_NULL) && faulty_swap(&purge_was_refused, false) &&
+		faulty_strikes(FAULTY_PURGE_NULL));
+}
+
+void faulty_errors_purge_refused(void)
+{
+	if (faulty_is_on(FAULTY_PURGE_NULL))
+		faulty_store(&purge_was_refused, true);
 }
 
 void faulty_errors_refused(void)

@@ -80,10 +80,12 @@ int faulty_os_purge(void *address, size_t bytes)
 	const int error = start < end ? advise((void *)start, end - start) : 0;
 
 	faulty_add(&faulty_heap.statistics.purges, 1);
-	if (error != 0)
+	if (error != 0) {
+		faulty_errors_purge_refused();
 		faulty_add(&faulty_heap.statistics.refused_purges, 1);
-	else
+	} else {
 		faulty_add(&faulty_heap.statistics.purged_bytes, bytes);
+	}
 	if (error == 0 || !faulty_strikes(FAULTY_ERRNO_PURGE))
 		errno = kept;
 	return error;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory from calloc is zero, also where the allocator believed that the kernel had just zeroed it.
+ * Memory from calloc is zero. Where an advice lied about emptying pages, zero-proven says so.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,11 +16,20 @@ static void describe(const struct hq_event *event, char *text, size_t size)
 		 event->address, event->size, event->offset, event->got);
 }
 
+static bool counts(const struct hq_observations *observations, const struct hq_event *event,
+		   const void *context)
+{
+	(void)event;
+	(void)context;
+	return !hq_advice_lied(observations);
+}
+
 static const struct hq_event_words words = {
 	.kind = HQ_EVENT_NONZERO,
 	.checker = "calloc-zero",
 	.sentence = "calloc gave memory that is not zero",
 	.describe = describe,
+	.counts = counts,
 };
 
 static void check(const struct hq_observations *observations, const void *options,

@@ -43,6 +43,15 @@ const struct hq_fault_seen *hq_fault_before(const struct hq_observations *observ
 /* The name of the call that an event is about, "malloc"; "?" where it is not known. */
 const char *hq_asked_call_name(uint32_t asked);
 
+/*
+ * True if an advice was answered with success in this run and not followed, or not wholly: pages
+ * that were to be zero may still hold what they held.
+ */
+bool hq_advice_lied(const struct hq_observations *observations);
+
+/* True if purge advice was refused in this run, and nothing else went wrong that we made. */
+bool hq_only_purges_refused(const struct hq_observations *observations);
+
 /* How the events of one kind become a finding. */
 struct hq_event_words {
 	enum hq_event_kind kind;

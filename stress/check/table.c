@@ -28,6 +28,7 @@ const struct hq_checker *const hq_checkers[] = {
 	&hq_check_program_free,
 	&hq_check_program_tail,
 	&hq_check_progress,
+	&hq_check_purge_harmless,
 	&hq_check_purge_path,
 	&hq_check_re_entrancy,
 	&hq_check_realloc,
@@ -39,6 +40,7 @@ const struct hq_checker *const hq_checkers[] = {
 	&hq_check_survived,
 	&hq_check_tracking_corrects,
 	&hq_check_usable_size,
+	&hq_check_zero_proven,
 	&hq_check_zero_size,
 	NULL,
 };

@@ -30,6 +30,7 @@ extern const struct hq_checker hq_check_pressure_effective;
 extern const struct hq_checker hq_check_program_free;
 extern const struct hq_checker hq_check_program_tail;
 extern const struct hq_checker hq_check_progress;
+extern const struct hq_checker hq_check_purge_harmless;
 extern const struct hq_checker hq_check_purge_path;
 extern const struct hq_checker hq_check_re_entrancy;
 extern const struct hq_checker hq_check_realloc;
@@ -41,6 +42,7 @@ extern const struct hq_checker hq_check_steady;
 extern const struct hq_checker hq_check_survived;
 extern const struct hq_checker hq_check_tracking_corrects;
 extern const struct hq_checker hq_check_usable_size;
+extern const struct hq_checker hq_check_zero_proven;
 extern const struct hq_checker hq_check_zero_size;
 
 #endif

@@ -180,6 +180,9 @@ static void total_rules(const struct hq_plane *plane, uint32_t threads,
 		memset(total, 0, sizeof(*total));
 		memcpy(total->name, plane->rules[r].name, sizeof(total->name) - 1);
 		total->required = plane->rules[r].required;
+		total->calls = plane->rules[r].calls;
+		total->action = plane->rules[r].action;
+		total->window_end_ns = plane->rules[r].window_end_ns;
 		for (uint32_t t = 0; t < threads; t++) {
 			const struct hq_plane_count *count = &plane->threads[t].counts[r];
 

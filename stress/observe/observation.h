@@ -88,6 +88,9 @@ struct hq_rule_total {
 	char name[HQ_RULE_NAME_SIZE];
 	uint64_t seen, eligible, fired;
 	uint32_t required;
+	uint32_t calls;         /* bit set of 1u << enum hq_call */
+	uint32_t action;        /* enum hq_action */
+	uint64_t window_end_ns; /* since the gate opened; UINT64_MAX: no end */
 };
 
 struct hq_fault_seen {
