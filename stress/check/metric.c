@@ -131,6 +131,8 @@ static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get
 	  NEED_USAGE, FIELD(involuntary_switches))                                                 \
 	X("switches.voluntary", COUNT, "rusage", "times a thread went to wait", false, NEED_USAGE, \
 	  FIELD(voluntary_switches))                                                               \
+	X("threads.lived", COUNT, "host", "threads that came and went while it worked", true,      \
+	  NEED_HOST, FIELD(lives))                                                                 \
 	X("time.wall", NS, "controller", "from start to end of the target", false, NEED_NOTHING,   \
 	  FIELD(wall_ns))                                                                          \
 	X("time.work", NS, "host", "from the start of the work to its end", true, NEED_WORKED,     \

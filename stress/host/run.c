@@ -9,10 +9,7 @@
  *   FREED     idle until `finish`
  *
  * The threads exist before the first fault may be made, because pthread_create is libc's and may
- * fail; they touch the allocator only afterwards. Their stacks are the host's own memory: those of
- * libc would be advised away by libc at their end, in the middle of what is measured. Stacks in
- * shared memory mean that the host must never fork, but on its first thread, whose stack is its
- * own.
+ * fail; they touch the allocator only afterwards.
  */
 #include "stress/host/host.h"
 
@@ -29,22 +26,20 @@
 #include "stress/host/phase.h"
 #include "stress/host/stats.h"
 #include "stress/host/system.h"
+#include "stress/host/thread.h"
 #include "stress/workload/workload.h"
 
-#define STACK_BYTES     (256u * 1024u)
-#define STACK_MAX_BYTES (16u * 1024u * 1024u)
-#define GUARD_BYTES     (64u * 1024u) /* a whole page on every machine */
-#define POLL_NS         (500 * HQ_US)
-#define QUIET_NS        (20 * HQ_MS)  /* how long the data are held for a quiet reading */
-#define IDLE_STATS_NS   (100 * HQ_MS) /* nobody is disturbed then, and each reads more */
-#define EXIT_NS         (60 * HQ_S) /* threads that have released everything must be gone by then */
+#define POLL_NS       (500 * HQ_US)
+#define QUIET_NS      (20 * HQ_MS)  /* how long the data are held for a quiet reading */
+#define IDLE_STATS_NS (100 * HQ_MS) /* nobody is disturbed then, and each reads more */
+#define EXIT_NS       (60 * HQ_S)   /* threads that have released everything must be gone by then */
 
 struct run;
 
 struct worker {
 	struct run *run;
 	struct hq_heap heap;
-	pthread_t thread;
+	struct hq_host_thread thread;
 	uint32_t index;
 };
 
@@ -57,7 +52,6 @@ struct run {
 	struct hq_phases phases;
 	struct hq_stats_source stats;
 	uint64_t stats_due_ns; /* the next record at a time that is not quiet */
-	size_t stack_bytes;
 	struct worker workers[HQ_WIRE_WORKERS];
 	_Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
 };
@@ -150,53 +144,11 @@ static void *work_through(void *argument)
 	return NULL;
 }
 
-/* With a guard page below, so that an overflow ends the process instead of other memory. */
-static char *make_stack(size_t size)
-{
-	char *const stack = hq_host_map(GUARD_BYTES + size);
-
-	if (stack == NULL || hq_system_forbid(stack, GUARD_BYTES) == 0)
-		return stack;
-	hq_system_unmap(stack, GUARD_BYTES + size);
-	return NULL;
-}
-
-static int create_on_stack(struct worker *worker, size_t size)
-{
-	char *const stack = make_stack(size);
-	pthread_attr_t attributes;
-	int error;
-
-	if (stack == NULL)
-		return ENOMEM;
-	error = pthread_attr_init(&attributes);
-	if (error == 0)
-		error = pthread_attr_setstack(&attributes, stack + GUARD_BYTES, size);
-	if (error == 0)
-		error = pthread_create(&worker->thread, &attributes, work_through, worker);
-	if (error != 0)
-		hq_system_unmap(stack, GUARD_BYTES + size);
-	return error;
-}
-
-/*
- * The thread-local data of every loaded object live on the stack as well, and those of some are
- * large: the size is doubled until pthread_create takes it.
- */
-static int create_thread(struct run *run, struct worker *worker)
-{
-	int error;
-
-	while ((error = create_on_stack(worker, run->stack_bytes)) == EINVAL &&
-	       run->stack_bytes < STACK_MAX_BYTES)
-		run->stack_bytes *= 2;
-	return error;
-}
-
 static int create_threads(struct run *run)
 {
 	for (uint32_t i = 0; i < run->work.thread_count; i++) {
-		const int error = create_thread(run, &run->workers[i]);
+		struct worker *const worker = &run->workers[i];
+		const int error = hq_host_thread_create(&worker->thread, work_through, worker);
 
 		if (error != 0)
 			return fail(run->wire, "cannot create thread %u of %u: %s", i,
@@ -283,7 +235,7 @@ static bool join_threads(struct run *run)
 	const uint64_t deadline_ns = hq_clock_ns() + EXIT_NS;
 
 	for (uint32_t i = 0; i < run->work.thread_count; i++) {
-		while (pthread_tryjoin_np(run->workers[i].thread, NULL) != 0) {
+		while (pthread_tryjoin_np(run->workers[i].thread.id, NULL) != 0) {
 			if (hq_host_orphaned() || hq_clock_ns() >= deadline_ns)
 				return false;
 			hq_system_sleep_ns(POLL_NS);
@@ -353,7 +305,6 @@ int hq_host_run(struct hq_wire *wire)
 	if (run == NULL)
 		return fail(wire, "no memory for the host");
 	run->wire = wire;
-	run->stack_bytes = STACK_BYTES;
 	error = start(run);
 	if (error == 0)
 		error = await_go(wire);

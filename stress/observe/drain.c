@@ -221,6 +221,7 @@ static void total_workers(const struct hq_wire *wire, struct hq_observations *se
 		seen->signal_nulls += hq_load_relaxed(&worker->signal_nulls);
 		seen->signal_damaged += hq_load_relaxed(&worker->signal_damaged);
 		seen->arena_looks += hq_load_relaxed(&worker->arena_looks);
+		seen->lives += hq_load_relaxed(&worker->lives);
 		seen->missed += hq_load_relaxed(&worker->faults_missed);
 		seen->events_dropped += hq_load_relaxed(&worker->ring.dropped);
 		for (int kind = 0; seen->hist && kind < HQ_LATENCY_COUNT; kind++)

@@ -105,6 +105,28 @@ struct hq_cost {
 	uint64_t cpu_ns;
 };
 
+/* Ranges that the kernel was made to refuse when they were given back, joined where they overlap.
+ */
+struct hq_refused_range {
+	uint64_t address;
+	uint64_t bytes;
+	uint64_t resident_bytes; /* in the end */
+	uint64_t last_ns;        /* CLOCK_MONOTONIC of the last refusal */
+	uint32_t call;           /* enum hq_call */
+};
+
+#define HQ_REFUSED_SHOWN 4
+
+struct hq_refused {
+	bool was_read;         /* the target's pages were looked at, at the last quiet point */
+	uint64_t calls;        /* that were refused */
+	uint64_t ranges;       /* that they make */
+	uint64_t bytes;        /* of these */
+	uint64_t bytes_unread; /* of these, not looked at */
+	uint64_t resident_bytes;
+	struct hq_refused_range worst[HQ_REFUSED_SHOWN]; /* those of which most is resident */
+};
+
 #define HQ_QUIET_MAX  64
 #define HQ_SPACES_MAX 256
 
@@ -139,6 +161,7 @@ struct hq_observations {
 	struct hq_space space_start, space_end, space_peak;
 	struct hq_space_sample spaces[HQ_SPACES_MAX]; /* while the target works and idles */
 	size_t space_count;
+	struct hq_refused refused;
 
 	/* The kernel's counters. */
 	bool has_usage;
@@ -147,6 +170,7 @@ struct hq_observations {
 
 	/* The host's workers, summed; only with a built-in workload. */
 	bool is_host;
+	uint64_t lives; /* threads that came and went while it worked */
 	uint64_t ops, mallocs, frees, reallocs, nulls, missed, requested_peak_bytes;
 	/* The same from readings in which no thread moved meanwhile: never above the truth. */
 	uint64_t requested_sure_bytes;

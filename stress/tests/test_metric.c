@@ -44,6 +44,7 @@ static struct hq_observations observed_all(void)
 	seen.requested_peak_bytes = 21;
 	seen.last_null_ns = 22;
 	seen.sampler_core_share = 0.01;
+	seen.lives = 61;
 	seen.space_start = (struct hq_space){ 31, 32, 33, 1 };
 	seen.space_peak = (struct hq_space){ 41, 42, 43, 1 };
 	seen.space_end = (struct hq_space){ 51, 52, 53, 1 };
@@ -81,6 +82,7 @@ Test(metric, plain_names_give_their_fields)
 		double value;
 		enum hq_unit unit;
 	} table[] = {
+		{ "threads.lived", 61, HQ_UNIT_COUNT },
 		{ "mapped.start", 31, HQ_UNIT_BYTES },
 		{ "mapped.peak", 41, HQ_UNIT_BYTES },
 		{ "mapped.end", 51, HQ_UNIT_BYTES },

@@ -149,6 +149,7 @@ struct hq_wire_worker {
 	_Atomic uint64_t signals_taken, signals_done, signal_nulls, signal_damaged;
 	_Atomic uint64_t arena_looks;   /* how often the allocator said which arena serves it */
 	_Atomic uint64_t faults_missed; /* operations given up because of a NULL */
+	_Atomic uint64_t lives;         /* threads that came and went for this one */
 	_Atomic uint64_t last_null_ns;  /* CLOCK_MONOTONIC of the last NULL; 0: none */
 	struct hq_wire_cost costs[HQ_WIRE_COSTS];
 	struct hq_ring ring;

@@ -122,6 +122,12 @@ void hq_heap_cost(struct hq_heap *heap, uint32_t step, uint64_t scale, uint64_t 
 /* One operation was given up because of a NULL. */
 void hq_heap_missed(struct hq_heap *heap);
 
+/*
+ * Runs `body` in a thread that lives for that alone, with the heap of the caller, who waits for its
+ * end. False: no thread could be made, and nothing was done.
+ */
+bool hq_heap_live(struct hq_heap *heap, void (*body)(void *argument), void *argument);
+
 /* The workload's own data are wrong: becomes an event of kind DATA. */
 void hq_heap_wrong_data(struct hq_heap *heap, const void *address, uint64_t expected, uint64_t got);
 

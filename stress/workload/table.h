@@ -15,5 +15,6 @@ extern const struct hq_workload hq_workload_idle_decay;
 extern const struct hq_workload hq_workload_insert_scan;
 extern const struct hq_workload hq_workload_none;
 extern const struct hq_workload hq_workload_signals;
+extern const struct hq_workload hq_workload_thread_lives;
 
 #endif
