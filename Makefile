@@ -68,10 +68,10 @@ $(B)/libheapquake-preload.so: $(patsubst %.c,$(B)/pre/%.o,$(PRELOAD_SRC) $(TARGE
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl -lpthread
 
-# Nor is the guard, which is loaded behind it and only where it is asked for.
+# Nor is the guard, which is loaded behind it and only where it is asked for. It brings its unwinder.
 $(B)/libheapquake-guard.so: $(patsubst %.c,$(B)/pre/%.o,$(GUARD_SRC))
 	$(call say,LINK,$@)
-	$(Q)$(CC) -shared -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl
+	$(Q)$(CC) -shared -static-libgcc -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl -lpthread
 
 $(B)/libbedrock.so: $(call obj,$(BEDROCK_SRC))
 	$(call say,LINK,$@)

@@ -22,6 +22,10 @@
 #define hq_cas_acq_rel(p, expected, desired)                                                       \
 	atomic_compare_exchange_strong_explicit(p, expected, desired, memory_order_acq_rel,        \
 						memory_order_acquire)
+/* May fail for no reason: for loops. */
+#define hq_cas_weak_relaxed(p, expected, desired)                                                  \
+	atomic_compare_exchange_weak_explicit(p, expected, desired, memory_order_relaxed,          \
+					      memory_order_relaxed)
 
 /* One more in a counter with a single writer: no locked instruction, whole for every reader. */
 #define hq_count_own(p, v) hq_store_relaxed(p, hq_load_relaxed(p) + (v))

@@ -94,8 +94,11 @@ static void add_event(const struct hq_observations *observations,
 	name_source(event, source, sizeof(source));
 	if (!hq_evidence_line(finding, "%s%s%s: %s", source, since[0] ? ", " : "", since, detail))
 		return;
-	if (is_first)
+	/* What is known of the first leaves room for the others. */
+	if (is_first) {
 		add_circumstances(event, finding);
+		hq_evidence_near(observations, event, finding);
+	}
 	add_fault_before(observations, event, finding);
 }
 

@@ -69,6 +69,10 @@ struct hq_event_words {
 void hq_check_events(const struct hq_observations *observations, const struct hq_event_words *words,
 		     struct hq_findings *findings);
 
+/* What the guard knows of the blocks around an event, and of the calls that led there. */
+void hq_evidence_near(const struct hq_observations *observations, const struct hq_event *event,
+		      struct hq_finding *finding);
+
 /* `describe` for a damaged place: block, size, offset, expected and got. */
 void hq_describe_damage(const struct hq_event *event, char *text, size_t size);
 

@@ -36,16 +36,18 @@
 #define HQ_BLOCKS_ADDRESS_BITS 47
 #endif
 
-#define HQ_BLOCKS_LEAF_BITS   24
-#define HQ_BLOCKS_MIDDLE_BITS 12
-#define HQ_BLOCKS_TOP         (1u << (HQ_BLOCKS_ADDRESS_BITS - HQ_BLOCKS_MIDDLE_BITS - HQ_BLOCKS_LEAF_BITS))
+/* Addresses that one leaf serves. Fewer and larger leaves would be huge pages. */
+#define HQ_BLOCKS_LEAF_BITS 25
+#define HQ_BLOCKS_LEAVES    (1u << (HQ_BLOCKS_ADDRESS_BITS - HQ_BLOCKS_LEAF_BITS))
 
-struct hq_blocks_middle;
 struct hq_blocks_leaf;
 
-/* All zero: nothing is live. */
+/*
+ * All zero: nothing is live. Most pages of the list are never touched, so it takes addresses (32
+ * MiB) and hardly any memory.
+ */
 struct hq_blocks {
-	_Atomic(struct hq_blocks_middle *) top[HQ_BLOCKS_TOP];
+	_Atomic(struct hq_blocks_leaf *) leaves[HQ_BLOCKS_LEAVES];
 	_Atomic(struct hq_blocks_leaf *) newest; /* the leaves that exist, linked */
 };
 
@@ -67,6 +69,19 @@ uint64_t hq_blocks_leave(struct hq_blocks *blocks, uint64_t address);
 
 /* Does a live block cover the first or the last byte? Their offset if so. */
 bool hq_blocks_touch(struct hq_blocks *blocks, uint64_t address, uint64_t size, uint64_t *offset);
+
+/*
+ * For evidence: where the block begins that covers an address; 0: none does, or its start is too
+ * far away. Of two blocks that share the address, the one that begins first.
+ */
+uint64_t hq_blocks_holder(struct hq_blocks *blocks, uint64_t address);
+
+/* Where the nearest live block begins that ends below the address, at most `reach` bytes away; 0.
+ */
+uint64_t hq_blocks_before(struct hq_blocks *blocks, uint64_t address, uint64_t reach);
+
+/* Where the nearest live block begins from the address on; 0 if none does within `reach` bytes. */
+uint64_t hq_blocks_behind(struct hq_blocks *blocks, uint64_t address, uint64_t reach);
 
 /* How many blocks are live, and how many bytes they cover. */
 void hq_blocks_count(struct hq_blocks *blocks, uint64_t *count, uint64_t *bytes);

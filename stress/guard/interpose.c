@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of C that the guard puts before the allocator's. Those that come while the
- * allocator is being looked for are served from the arena.
+ * The malloc family of C, as the program sees it: before the allocator is found the arena serves
+ * it, a call whose turn it is not goes the short way, any other is looked at.
  */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "stress/guard/guard.h"
+#include "stress/guard/watch.h"
 
-#define PAGE 4096u /* no machine has smaller ones */
+#define PAGE 4096u
 
 void *hq_guard_next_malloc(void);
 
@@ -22,15 +22,19 @@ HQ_GUARD_EXPORT void *hq_guard_next_malloc(void)
 
 HQ_GUARD_EXPORT void *malloc(size_t size)
 {
-	if (!hq_guard_ready())
+	if (hq_guard_passes())
+		return hq_guard_passed(hq_guard.next.malloc(size), size);
+	if (HQ_GUARD_UNLIKELY(!hq_guard_ready()))
 		return hq_guard_arena_alloc(16, size);
 	return hq_guard_malloc(size, HQ_GUARD_CALLER);
 }
 
 HQ_GUARD_EXPORT void free(void *block)
 {
+	if (hq_guard_frees_pass(block))
+		hq_guard.next.free(block);
 	/* A free that early can only be of a block from the arena. */
-	if (hq_guard_ready())
+	else if (hq_guard_ready())
 		hq_guard_free(block, HQ_GUARD_CALLER);
 }
 
@@ -38,54 +42,51 @@ HQ_GUARD_EXPORT void *calloc(size_t count, size_t size)
 {
 	size_t total;
 
+	if (!__builtin_mul_overflow(count, size, &total) && hq_guard_passes())
+		return hq_guard_passed(hq_guard.next.calloc(count, size), total);
 	if (hq_guard_ready())
 		return hq_guard_calloc(count, size, HQ_GUARD_CALLER);
 	/* The arena is fresh memory of the kernel, and used once. */
 	return __builtin_mul_overflow(count, size, &total) ? NULL : hq_guard_arena_alloc(16, total);
 }
 
-HQ_GUARD_EXPORT void *realloc(void *block, size_t size)
+__attribute__((always_inline)) static inline void *resize(void *block, size_t size, uint64_t caller)
 {
 	const size_t room = block ? hq_guard_arena_room(block) : 0;
 	void *moved;
 
+	/* A watched block, and one of the arena, is looked at whoever's turn it is. */
+	if (block && hq_guard_frees_pass(block) && hq_guard_passes())
+		return hq_guard_passed(hq_guard.next.realloc(block, size), size);
 	if (hq_guard_ready())
-		return hq_guard_realloc(block, size, HQ_GUARD_CALLER);
+		return hq_guard_realloc(block, size, caller);
 	moved = hq_guard_arena_alloc(16, size);
 	if (moved && block)
 		memcpy(moved, block, size < room ? size : room);
 	return moved;
 }
 
+HQ_GUARD_EXPORT void *realloc(void *block, size_t size)
+{
+	return resize(block, size, HQ_GUARD_CALLER);
+}
+
 HQ_GUARD_EXPORT void *reallocarray(void *block, size_t count, size_t size)
 {
 	size_t total;
 
-	if (__builtin_mul_overflow(count, size, &total)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	return hq_guard_ready() ? hq_guard_realloc(block, total, HQ_GUARD_CALLER)
-				: realloc(block, total);
+	if (!__builtin_mul_overflow(count, size, &total))
+		return resize(block, total, HQ_GUARD_CALLER);
+	errno = ENOMEM;
+	return NULL;
 }
 
 HQ_GUARD_EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 {
-	struct hq_guard_call call;
-	void *block = NULL;
-	int failure;
-
-	if (!hq_guard_ready()) {
-		*result = hq_guard_arena_alloc(alignment, size);
-		return *result ? 0 : ENOMEM;
-	}
-	call = hq_guard_begin(size, hq_guard_sound(alignment), HQ_GUARD_CALLER);
-	failure = hq_guard.next.posix_memalign(&block, alignment, call.ask);
-	block = failure ? NULL : block;
-	hq_guard_end(&call, block, hq_guard_failure(block, failure));
-	if (!failure)
-		*result = block;
-	return failure;
+	if (hq_guard_ready())
+		return hq_guard_posix_memalign(result, alignment, size, HQ_GUARD_CALLER);
+	*result = hq_guard_arena_alloc(alignment, size);
+	return *result ? 0 : ENOMEM;
 }
 
 HQ_GUARD_EXPORT void *aligned_alloc(size_t alignment, size_t size)
@@ -107,29 +108,19 @@ HQ_GUARD_EXPORT void *memalign(size_t alignment, size_t size)
 
 HQ_GUARD_EXPORT void *valloc(size_t size)
 {
-	struct hq_guard_call call;
-	void *block;
-
 	if (!hq_guard_ready())
 		return hq_guard_arena_alloc(PAGE, size);
-	call = hq_guard_begin(size, PAGE, HQ_GUARD_CALLER);
-	block = hq_guard.next.valloc(call.ask);
-	return hq_guard_end(&call, block, block ? 0 : errno);
+	return hq_guard_paged(hq_guard.next.valloc, size, HQ_GUARD_CALLER);
 }
 
 HQ_GUARD_EXPORT void *pvalloc(size_t size)
 {
-	struct hq_guard_call call;
-	void *block;
-
 	if (!hq_guard_ready())
 		return hq_guard_arena_alloc(PAGE, size);
-	call = hq_guard_begin(size, PAGE, HQ_GUARD_CALLER);
-	block = hq_guard.next.pvalloc(call.ask);
-	return hq_guard_end(&call, block, block ? 0 : errno);
+	return hq_guard_paged(hq_guard.next.pvalloc, size, HQ_GUARD_CALLER);
 }
 
 HQ_GUARD_EXPORT size_t malloc_usable_size(void *block)
 {
-	return hq_guard_ready() ? hq_guard_usable_size(block) : 0;
+	return hq_guard_ready() ? hq_guard_usable_size(block, HQ_GUARD_CALLER) : 0;
 }

@@ -9,9 +9,7 @@
 #include "injectors/syscall/raw.h"
 #include "stress/guard/guard.h"
 
-#define ARENA_BYTES 65536
-
-static _Alignas(4096) char arena[ARENA_BYTES];
+_Alignas(4096) char hq_guard_arena[HQ_GUARD_ARENA_BYTES];
 static _Atomic uint64_t arena_used;
 
 void *hq_guard_arena_alloc(size_t alignment, size_t size)
@@ -19,24 +17,19 @@ void *hq_guard_arena_alloc(size_t alignment, size_t size)
 	const uint64_t rounded = alignment < 16 ? 16 : alignment;
 	uint64_t used = hq_load_relaxed(&arena_used), start;
 
-	if (rounded > 4096 || size > ARENA_BYTES)
+	if (rounded > 4096 || size > HQ_GUARD_ARENA_BYTES)
 		return NULL;
 	do {
 		start = (used + rounded - 1) & ~(rounded - 1);
-		if (start + size > ARENA_BYTES)
+		if (start + size > HQ_GUARD_ARENA_BYTES)
 			return NULL;
 	} while (!hq_cas_acq_rel(&arena_used, &used, start + size));
-	return arena + start;
-}
-
-bool hq_guard_arena_owns(const void *address)
-{
-	return (const char *)address >= arena && (const char *)address < arena + ARENA_BYTES;
+	return hq_guard_arena + start;
 }
 
 size_t hq_guard_arena_room(const void *address)
 {
-	return (size_t)(arena + ARENA_BYTES - (const char *)address);
+	return (size_t)(hq_guard_arena + HQ_GUARD_ARENA_BYTES - (const char *)address);
 }
 
 static const void *object_of(const void *function)
@@ -98,6 +91,8 @@ static void watch(struct hq_wire *wire)
 	hq_fetch_add_relaxed(&wire->guard.attached, 1);
 	hq_cas_acq_rel(&wire->guard.process, &none, (uint32_t)hq_raw1(SYS_getpid, 0));
 	hq_guard.watches = true;
+	/* Pairs with the acquire in hq_guard_frees_pass. */
+	hq_store_release(&hq_guard.passes, hq_guard.every > 1);
 }
 
 bool hq_guard_start(void)

@@ -7,11 +7,13 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "stress/guard/guard.h"
+#include "stress/guard/watch.h"
 
 /* A process that is not watched may have a malloc of its own, in front of the guard's. */
-static void *plain(size_t size, uint64_t caller)
+__attribute__((always_inline)) static inline void *plain(size_t size, uint64_t caller)
 {
+	if (hq_guard_passes())
+		return hq_guard_passed(hq_guard.next.malloc(size), size);
 	return hq_guard_ready() && hq_guard.watches ? hq_guard_malloc(size, caller) : malloc(size);
 }
 
@@ -22,9 +24,11 @@ static void *aligned(size_t size, size_t alignment, uint64_t caller)
 	return aligned_alloc(alignment, size);
 }
 
-static void give_back(void *block, uint64_t caller)
+static inline void give_back(void *block, uint64_t caller)
 {
-	if (hq_guard_ready() && hq_guard.watches)
+	if (hq_guard_frees_pass(block))
+		hq_guard.next.free(block);
+	else if (hq_guard_ready() && hq_guard.watches)
 		hq_guard_free(block, caller);
 	else
 		free(block);

@@ -1,78 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names a place in a program, from the list of mappings and not from the dynamic loader, which
- * would take locks.
+ * Names places in a program, from the list of mappings and not from the dynamic loader, which
+ * would take locks. The list is read once for all, and in small parts: it is long, and the stack
+ * may be short.
  */
 #include <fcntl.h>
-#include <string.h>
 
 #include "injectors/syscall/raw.h"
 #include "stress/guard/guard.h"
 
-#define LINE_ROOM 512
+#define READ_BYTES 256u
 
 struct mapping {
 	uint64_t start, end, offset;
 	char name[HQ_EVENT_SITE - 20]; /* of the file, without its folder, cut if it is long */
 };
 
-static uint64_t take_hex(const char **text)
+/* Reads a line of the list char by char: "start-end perms offset device inode path". */
+struct reader {
+	struct mapping mapping;
+	uint32_t field;  /* 0 start, 1 end, 3 offset, 6 path; those between are not read */
+	uint32_t length; /* of the name so far */
+};
+
+static void take_hex(uint64_t *number, char c)
 {
-	uint64_t number = 0;
-
-	for (;; (*text)++) {
-		const char c = **text;
-
-		if (c >= '0' && c <= '9')
-			number = number * 16 + (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			number = number * 16 + (uint64_t)(c - 'a' + 10);
-		else
-			return number;
-	}
+	*number = *number * 16 + (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-/* "start-end perms offset device inode path". */
-static void read_line(const char *line, struct mapping *mapping)
+static void take_name(struct reader *reader, char c)
 {
-	const char *name = "";
-	uint32_t length = 0;
+	char *const name = reader->mapping.name;
 
-	mapping->start = take_hex(&line);
-	line += *line == '-';
-	mapping->end = take_hex(&line);
-	for (uint32_t spaces = 0; *line && spaces < 2; line++)
-		spaces += *line == ' ';
-	mapping->offset = take_hex(&line);
-	for (; *line; line++)
-		if (*line == '/' || *line == '[')
-			name = line + (*line == '/');
-	for (; name[length] && length + 1 < sizeof(mapping->name); length++)
-		mapping->name[length] = name[length];
-	mapping->name[length] = '\0';
+	if (c == '/')
+		reader->length = 0;
+	else if (reader->length + 1 < sizeof(reader->mapping.name))
+		name[reader->length++] = c;
+	name[reader->length] = '\0';
 }
 
-static bool find(int fd, uint64_t address, struct mapping *mapping)
+/* Takes one char that ends no line. */
+static void take(struct reader *reader, char c)
 {
-	char line[LINE_ROOM], buffer[1024];
-	uint32_t length = 0;
-	long got;
+	struct mapping *const mapping = &reader->mapping;
 
-	while ((got = hq_raw3(SYS_read, fd, (long)buffer, sizeof(buffer))) > 0) {
-		for (long i = 0; i < got; i++) {
-			if (buffer[i] != '\n') {
-				if (length + 1 < sizeof(line))
-					line[length++] = buffer[i];
-				continue;
-			}
-			line[length] = '\0';
-			length = 0;
-			read_line(line, mapping);
-			if (address >= mapping->start && address < mapping->end)
-				return true;
-		}
-	}
-	return false;
+	if (reader->field < 6 && (c == ' ' || (c == '-' && reader->field == 0)))
+		reader->field++;
+	else if (reader->field == 0)
+		take_hex(&mapping->start, c);
+	else if (reader->field == 1)
+		take_hex(&mapping->end, c);
+	else if (reader->field == 3)
+		take_hex(&mapping->offset, c);
+	/* Many spaces stand before the path. */
+	else if (reader->field == 6 && (c != ' ' || reader->length))
+		take_name(reader, c);
 }
 
 static void print(const struct mapping *mapping, uint64_t offset, char site[HQ_EVENT_SITE])
@@ -93,16 +75,34 @@ static void print(const struct mapping *mapping, uint64_t offset, char site[HQ_E
 	*to = '\0';
 }
 
-void hq_guard_site(uint64_t address, char site[HQ_EVENT_SITE])
+static void name_those_in(const struct mapping *mapping, struct hq_guard_place *places,
+			  uint32_t count)
 {
-	struct mapping mapping;
+	for (uint32_t i = 0; i < count && mapping->name[0]; i++)
+		if (places[i].address >= mapping->start && places[i].address < mapping->end)
+			print(mapping, places[i].address - mapping->start + mapping->offset,
+			      places[i].site);
+}
+
+void hq_guard_sites(struct hq_guard_place *places, uint32_t count)
+{
 	const long fd =
 		hq_raw4(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	struct reader reader = { .field = 0 };
+	char buffer[READ_BYTES];
+	long got;
 
-	site[0] = '\0';
 	if (fd < 0)
 		return;
-	if (find((int)fd, address, &mapping) && mapping.name[0])
-		print(&mapping, address - mapping.start + mapping.offset, site);
+	while ((got = hq_raw3(SYS_read, fd, (long)buffer, sizeof(buffer))) > 0) {
+		for (long i = 0; i < got; i++) {
+			if (buffer[i] != '\n') {
+				take(&reader, buffer[i]);
+				continue;
+			}
+			name_those_in(&reader.mapping, places, count);
+			reader = (struct reader){ .field = 0 };
+		}
+	}
 	hq_raw1(SYS_close, fd);
 }

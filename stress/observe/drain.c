@@ -274,6 +274,32 @@ static uint64_t last_null_ns(const struct hq_wire *wire)
 	return last_ns;
 }
 
+static void end_sites(struct hq_guard_block *block)
+{
+	block->allocated_at[HQ_EVENT_SITE - 1] = '\0';
+	block->freed_at[HQ_EVENT_SITE - 1] = '\0';
+}
+
+/* What the target wrote is taken with care: it may be broken. The place in the list + 1, or 0. */
+static uint32_t keep_detail(struct hq_observations *seen, const struct hq_guard_detail *detail)
+{
+	struct hq_guard_detail *kept;
+
+	if (!detail->trail[0][0] && !detail->block.address)
+		return 0;
+	if (!make_room((void **)&seen->details, seen->detail_count, sizeof(seen->details[0]),
+		       HQ_GUARD_EVENTS))
+		return 0;
+	kept = &seen->details[seen->detail_count++];
+	*kept = *detail;
+	end_sites(&kept->block);
+	end_sites(&kept->before);
+	end_sites(&kept->behind);
+	for (int i = 0; i < HQ_GUARD_TRAIL; i++)
+		kept->trail[i][HQ_EVENT_SITE - 1] = '\0';
+	return (uint32_t)seen->detail_count;
+}
+
 /* A thread that was killed while it wrote has left an entry that is not whole. */
 static void drain_guard(const struct hq_guard_log *log, struct hq_observations *seen)
 {
@@ -285,10 +311,12 @@ static void drain_guard(const struct hq_guard_log *log, struct hq_observations *
 		struct hq_event event = log->entries[i].event;
 
 		event.site[HQ_EVENT_SITE - 1] = '\0';
-		if (whole && event.worker == HQ_EVENT_GUARD)
+		if (whole && event.worker == HQ_EVENT_GUARD) {
+			event.detail = keep_detail(seen, &log->entries[i].detail);
 			keep_event(seen, &event);
-		else
+		} else {
 			seen->events_dropped++;
+		}
 	}
 	seen->events_dropped += hq_load_relaxed(&log->overrun);
 	seen->guard_programs = hq_load_relaxed(&log->attached);

@@ -13,6 +13,7 @@ void hq_observations_clear(struct hq_observations *observations)
 	free(observations->hist);
 	free(observations->events);
 	free(observations->stats);
+	free(observations->details);
 	free(observations->faults);
 	memset(observations, 0, sizeof(*observations));
 }

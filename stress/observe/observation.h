@@ -198,6 +198,8 @@ struct hq_observations {
 	uint32_t guard_programs; /* that were watched */
 	uint32_t guard_refused;  /* that bring a malloc of their own, and were not */
 	uint64_t guard_calls, guard_unwatched;
+	struct hq_guard_detail *details; /* of events of the guard, see hq_event.detail */
+	size_t detail_count;
 	bool guard_left_known;
 	uint64_t guard_left_count, guard_left_bytes; /* live when the first process left */
 

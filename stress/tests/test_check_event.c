@@ -266,3 +266,73 @@ Test(event, a_null_for_nothing_is_no_breach_where_memory_was_refused)
 	event.got = HQ_ZERO_TAKEN;
 	cr_assert_eq(observed_check("zero-size", &seen).count, 1);
 }
+
+/* ---- what the guard knows besides ---- */
+
+static struct hq_guard_detail detail_of_overlap(void)
+{
+	struct hq_guard_detail detail = {
+		.block = { .address = 0xff0,
+			   .size = 96,
+			   .live = 1,
+			   .allocated_by = 12,
+			   .allocated_at = "redis-server+0x4f10" },
+		.before = { .address = 0xf00, .size = 8, .live = 1 },
+	};
+
+	strcpy(detail.trail[0], "redis-server+0x10");
+	strcpy(detail.trail[1], "libc.so.6+0x20");
+	return detail;
+}
+
+static struct hq_findings check_with_detail(enum hq_event_kind kind, const char *checker,
+					    struct hq_guard_detail *detail)
+{
+	struct hq_observations seen = observed_good();
+	struct hq_event event = event_of(kind);
+
+	event.worker = HQ_EVENT_GUARD;
+	event.detail = 1;
+	seen.events = &event;
+	seen.event_count = 1;
+	seen.details = detail;
+	seen.detail_count = detail != NULL;
+	return observed_check(checker, &seen);
+}
+
+Test(check_event, overlap_tells_whose_block_was_there_and_what_lies_around)
+{
+	struct hq_guard_detail detail = detail_of_overlap();
+	const struct hq_findings found = check_with_detail(HQ_EVENT_OVERLAP, "overlap", &detail);
+	const char *const text = found.list[0].evidence;
+
+	cr_expect(strstr(text, "shared with block 0xff0 of 96 bytes, allocated by thread 12 in "
+			       "redis-server+0x4f10\n"),
+		  "%s", text);
+	cr_expect(strstr(text, "before it block 0xf00 of 8 bytes\n"), "%s", text);
+	cr_expect_not(strstr(text, "behind it"), "%s", text);
+	cr_expect(strstr(text, "called through redis-server+0x10 < libc.so.6+0x20"), "%s", text);
+}
+
+Test(check_event, second_free_tells_of_the_first)
+{
+	struct hq_guard_detail detail = detail_of_overlap();
+
+	detail.block.live = 0;
+	detail.block.freed_by = 13;
+	strcpy(detail.block.freed_at, "redis-server+0x99");
+	const struct hq_findings found =
+		check_with_detail(HQ_EVENT_PROGRAM_FREE, "program-free", &detail);
+
+	cr_expect(strstr(found.list[0].evidence,
+			 "allocated by thread 12 in redis-server+0x4f10, freed by thread 13 in "
+			 "redis-server+0x99\n"),
+		  "%s", found.list[0].evidence);
+}
+
+Test(check_event, detail_that_is_not_there_is_left_out)
+{
+	const struct hq_findings found = check_with_detail(HQ_EVENT_OVERLAP, "overlap", NULL);
+
+	cr_expect_not(strstr(found.list[0].evidence, "shared with"), "%s", found.list[0].evidence);
+}

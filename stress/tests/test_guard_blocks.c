@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "stress/guard/blocks.h"
+#include "stress/guard/leaf.h"
 
 #define BASE 0x7f0000001000ull
 
@@ -128,6 +128,36 @@ Test(guard_blocks, touch_tells_of_either_end)
 	cr_expect_not(hq_blocks_touch(&blocks, BASE + 64, 128, &at));
 }
 
+Test(guard_blocks, holder_of_a_byte_is_the_block_around_it)
+{
+	enter(BASE, 1000);
+	enter(BASE + 1000, 8);
+	cr_expect_eq(hq_blocks_holder(&blocks, BASE), BASE);
+	cr_expect_eq(hq_blocks_holder(&blocks, BASE + 999), BASE);
+	cr_expect_eq(hq_blocks_holder(&blocks, BASE + 1000), BASE + 1000);
+	cr_expect_eq(hq_blocks_holder(&blocks, BASE + 1008), 0);
+}
+
+Test(guard_blocks, holder_of_shared_memory_is_the_block_that_was_there)
+{
+	enter(BASE, 4096);
+	cr_expect_eq(enter(BASE + 2048, 64), HQ_BLOCKS_OVERLAP);
+	cr_expect_eq(hq_blocks_holder(&blocks, BASE + 2048), BASE);
+}
+
+Test(guard_blocks, neighbours_are_found_within_reach)
+{
+	enter(BASE, 64);
+	enter(BASE + 1024, 64);
+	enter(BASE + 4096, 8);
+	cr_expect_eq(hq_blocks_before(&blocks, BASE + 1024, 4096), BASE);
+	cr_expect_eq(hq_blocks_behind(&blocks, BASE + 1088, 4096), BASE + 4096);
+	cr_expect_eq(hq_blocks_before(&blocks, BASE + 1024, 512), 0);
+	cr_expect_eq(hq_blocks_behind(&blocks, BASE + 1088, 512), 0);
+	cr_expect_eq(hq_blocks_before(&blocks, 8, 4096), 0);
+	cr_expect_eq(hq_blocks_behind(&blocks, (1ull << HQ_BLOCKS_ADDRESS_BITS) - 8, 4096), 0);
+}
+
 Test(guard_blocks, count_is_of_what_is_live)
 {
 	uint64_t count, bytes;
@@ -141,6 +171,53 @@ Test(guard_blocks, count_is_of_what_is_live)
 	cr_expect_eq(bytes, 112);
 }
 
+/* The inlined ways say the same as the others. */
+Test(guard_blocks, quick_ways_enter_and_leave_as_the_long_ones_do)
+{
+	uint64_t shared;
+
+	enter(BASE, 8);
+	for (uint64_t size = 0; size < 2000; size += 3) {
+		const uint64_t start = BASE + 16 + size % 7 * 8;
+		const uint64_t units = size ? (size + 7) / 8 * 8 : 8;
+
+		cr_assert(hq_blocks_enter_quickly(&blocks, start, size, &shared));
+		cr_expect_eq(shared, HQ_LEAF_NONE);
+		cr_expect_eq(hq_blocks_size(&blocks, start), units, "size %zu", (size_t)size);
+		cr_expect(hq_blocks_may_begin(&blocks, start));
+		cr_expect_not(hq_blocks_are_clear(&blocks, start, 1));
+		cr_expect(hq_blocks_are_clear(&blocks, start + units, 8));
+		cr_expect_eq(hq_blocks_leave_quickly(&blocks, start), units);
+		cr_expect_eq(hq_blocks_size(&blocks, start), 0);
+	}
+	cr_expect_eq(hq_blocks_size(&blocks, BASE), 8);
+}
+
+Test(guard_blocks, quick_way_finds_what_is_shared)
+{
+	uint64_t shared;
+
+	enter(BASE + 4096, 64);
+	cr_assert(hq_blocks_enter_quickly(&blocks, BASE, 5000, &shared));
+	cr_expect_eq(shared, (BASE + 4096) / 8);
+}
+
+Test(guard_blocks, quick_ways_leave_to_the_others_what_is_not_in_one_leaf)
+{
+	const uint64_t edge = (BASE | ((1ull << HQ_BLOCKS_LEAF_BITS) - 1)) + 1;
+	uint64_t shared;
+
+	cr_expect_not(hq_blocks_enter_quickly(&blocks, BASE, 64, &shared), "there is no leaf yet");
+	enter(edge - 64, 128);
+	cr_expect_eq(hq_blocks_leave_quickly(&blocks, edge - 64), 0);
+	cr_expect_eq(hq_blocks_leave(&blocks, edge - 64), 128);
+	cr_expect_not(hq_blocks_enter_quickly(&blocks, edge - 64, 128, &shared));
+	cr_expect_not(hq_blocks_enter_quickly(&blocks, 1ull << HQ_BLOCKS_ADDRESS_BITS, 8, &shared));
+	cr_expect_eq(hq_blocks_leave_quickly(&blocks, UINT64_MAX - 7), 0);
+	cr_expect(hq_blocks_may_begin(&blocks, UINT64_MAX - 7));
+	cr_expect_not(hq_blocks_are_clear(&blocks, BASE, UINT64_MAX / 2));
+}
+
 /* Threads whose blocks share every word. */
 static void *churn(void *argument)
 {
@@ -151,7 +228,7 @@ static void *churn(void *argument)
 		const uint64_t address = BASE + (i % 64) * 128 + lane * 32;
 
 		*wrong += hq_blocks_enter(&blocks, address, 32, &shared) != HQ_BLOCKS_ENTERED;
-		*wrong += hq_blocks_leave(&blocks, address) != 32;
+		*wrong += hq_blocks_leave_quickly(&blocks, address) != 32;
 	}
 	return wrong;
 }

@@ -28,6 +28,7 @@
 #define HQ_GUARD_EVENTS 1024
 
 #define HQ_EVENT_SITE  48
+#define HQ_GUARD_TRAIL 4
 #define HQ_EVENT_GUARD UINT32_MAX
 
 enum hq_mechanism {
@@ -123,6 +124,8 @@ struct hq_event {
 	uint32_t owner;  /* index of the worker that asked for the block, plus 1; 0: unknown */
 	/* 1 + bytes to the nearest live block before and behind; 0: none near, or unknown. */
 	uint32_t gap_before, gap_behind;
+	uint32_t detail; /* for the reader: index in the observations' details + 1; 0: none */
+	uint32_t reserved;
 	char site[HQ_EVENT_SITE]; /* who called, "redis-server+0x4f10"; "" if unknown */
 };
 
@@ -186,10 +189,27 @@ struct hq_wire_status {             /* target */
 	char failure[256];  /* one sentence */
 };
 
+/* A block that an event of the guard is about, as far as it is known; 0 and "": it is not. */
+struct hq_guard_block {
+	uint64_t address, size;
+	uint32_t live;
+	uint32_t allocated_by, freed_by; /* ids of threads */
+	uint32_t reserved;
+	char allocated_at[HQ_EVENT_SITE], freed_at[HQ_EVENT_SITE];
+};
+
+/* What else the guard knows of an event. */
+struct hq_guard_detail {
+	struct hq_guard_block block;               /* the one that was there, or the event's own */
+	struct hq_guard_block before, behind;      /* its live neighbours */
+	char trail[HQ_GUARD_TRAIL][HQ_EVENT_SITE]; /* the calls above the event's site */
+};
+
 struct hq_guard_entry {
 	_Atomic uint32_t whole; /* 1: the event is written */
 	uint32_t reserved;
 	struct hq_event event;
+	struct hq_guard_detail detail;
 };
 
 /*

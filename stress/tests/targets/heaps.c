@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A correct program that allocates where it is hard to watch: heaps MODE. Ends with 0 if its own
+ * work came out right, 2 for an unknown mode.
+ *
+ *   early   before any constructor ran, and after exit began
+ *   fork    forks while threads allocate; children go on
+ *   exec    replaces itself, with blocks live
+ *   storm   many short threads, whose blocks others free
+ *   stack   in a signal handler on a small stack of its own
+ *   wrong   frees a block twice in such a handler
+ *   limit   under an address limit that leaves hardly room for its blocks
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+#define BLOCKS 64u
+
+/* ---- work that every mode does ---- */
+
+static void replace_all(char **blocks, unsigned int rounds)
+{
+	for (unsigned int i = 0; i < rounds; i++) {
+		char **const block = &blocks[i % BLOCKS];
+
+		free(*block);
+		*block = i % 3 ? malloc(1 + i * 7 % 900) : calloc(1, 1 + i * 13 % 900);
+		if (*block && i % 5 == 0)
+			*block = realloc(*block, 1 + i * 11 % 2000);
+	}
+}
+
+static void churn(unsigned int rounds)
+{
+	char *blocks[BLOCKS] = { NULL };
+
+	replace_all(blocks, rounds);
+	for (unsigned int i = 0; i < BLOCKS; i++)
+		free(blocks[i]);
+}
+
+static void *churn_in_thread(void *rounds)
+{
+	churn((unsigned int)(uintptr_t)rounds);
+	return NULL;
+}
+
+/* ---- early and late ---- */
+
+static char *early[BLOCKS];
+
+static void before_constructors(void)
+{
+	for (unsigned int i = 0; i < BLOCKS; i++)
+		early[i] = calloc(1, 40 + i);
+}
+
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const preinit)(void) = before_constructors;
+
+static void free_early(void)
+{
+	for (unsigned int i = 0; i < BLOCKS; i++)
+		free(early[i]);
+	churn(1000);
+}
+
+static int run_early(void)
+{
+	for (unsigned int i = 0; i < BLOCKS; i += 2)
+		early[i] = realloc(early[i], 400);
+	return atexit(free_early);
+}
+
+/* ---- processes ---- */
+
+static int run_fork(void)
+{
+	pthread_t threads[3];
+	int status, wrong = 0;
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, churn_in_thread, (void *)(uintptr_t)40000);
+	for (int i = 0; i < 20; i++) {
+		const pid_t child = fork();
+
+		if (child == 0) {
+			churn(2000);
+			_exit(0);
+		}
+		waitpid(child, &status, 0);
+		wrong += status != 0;
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	return wrong;
+}
+
+static int run_exec(void)
+{
+	char *blocks[BLOCKS] = { NULL };
+	static char *arguments[] = { (char *)"heaps", (char *)"none", NULL };
+
+	replace_all(blocks, 1000);
+	execv("/proc/self/exe", arguments);
+	return 1;
+}
+
+/* ---- threads ---- */
+
+static void *hand_over(void *unused)
+{
+	(void)unused;
+	churn(50);
+	return strdup("for whoever joins");
+}
+
+static int run_storm(void)
+{
+	pthread_t threads[32];
+	void *block;
+
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 32; i++)
+			if (pthread_create(&threads[i], NULL, hand_over, NULL))
+				return 1;
+		for (int i = 0; i < 32; i++) {
+			pthread_join(threads[i], &block);
+			free(block);
+		}
+	}
+	return 0;
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t frees;
+
+static void handle(int number)
+{
+	char *volatile block = malloc(100);
+
+	(void)number;
+	for (int i = 0; i < frees; i++)
+		free(block);
+	churn(100);
+}
+
+/* The least stack that the kernel takes, 8 KiB for the handler, and a page that must not be met. */
+static int handle_on_own_stack(int times)
+{
+	const size_t size = (getauxval(AT_MINSIGSTKSZ) | 2048) + 8192;
+	const size_t rounded = (size + 4095) & ~(size_t)4095;
+	char *const memory = mmap(NULL, rounded + 4096, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const stack_t stack = { .ss_sp = memory + 4096, .ss_size = rounded };
+	const struct sigaction action = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
+
+	frees = times;
+	if (memory == MAP_FAILED || mprotect(memory, 4096, PROT_NONE) ||
+	    sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL))
+		return 1;
+	for (int i = 0; i < 10; i++)
+		raise(SIGUSR1);
+	return 0;
+}
+
+/* ---- limits ---- */
+
+static size_t address_bytes(void)
+{
+	unsigned long pages = 0;
+	FILE *const file = fopen("/proc/self/statm", "re");
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%lu", &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return pages * 4096;
+}
+
+static int run_limit(void)
+{
+	const size_t used = address_bytes();
+	struct rlimit limit = { .rlim_cur = used + (3u << 20), .rlim_max = RLIM_INFINITY };
+	void *blocks[64];
+
+	if (!used || setrlimit(RLIMIT_AS, &limit))
+		return 1;
+	/* Each is a mapping of its own; most are refused. */
+	for (int i = 0; i < 64; i++)
+		blocks[i] = malloc(512u << 10);
+	for (int i = 0; i < 64; i++)
+		free(blocks[i]);
+	churn(1000);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *const mode = argc == 2 ? argv[1] : "";
+
+	if (strcmp(mode, "early") == 0)
+		return run_early();
+	if (strcmp(mode, "fork") == 0)
+		return run_fork();
+	if (strcmp(mode, "exec") == 0)
+		return run_exec();
+	if (strcmp(mode, "storm") == 0)
+		return run_storm();
+	if (strcmp(mode, "stack") == 0)
+		return handle_on_own_stack(1);
+	if (strcmp(mode, "wrong") == 0)
+		return handle_on_own_stack(2);
+	if (strcmp(mode, "limit") == 0)
+		return run_limit();
+	return strcmp(mode, "none") == 0 ? 0 : 2;
+}
