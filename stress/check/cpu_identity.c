@@ -41,5 +41,6 @@ const struct hq_checker hq_check_cpu_identity = {
 	.promise = "whatever CPU numbers the kernel shows, a thread's arena is one of the arenas",
 	.needs = "a built-in workload, and an allocator that tells the arena of a thread",
 	.on_request = true,
+	.needs_faults = true,
 	.check = check,
 };

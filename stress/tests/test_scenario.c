@@ -252,9 +252,12 @@ Test(scenario, dropping_faults_leaves_the_work_and_what_must_hold_anyway)
 			   "  - refuse: { call: madvise, fail: ENOMEM }\n"
 			   "  - migrate: { rate: 100/s }\n"
 			   "expect: [inject.refuse.fired >= 1, ops.missed == 0, heap.nulls >= 1]\n"
+			   "contracts: [purge-path, steady]\n"
 			   "known: { jemalloc: { because: x } }\n"),
 		     0);
 	hq_scenario_drop_faults(&scenario);
+	cr_assert_eq(scenario.plan.contract_count, 1);
+	cr_assert_str_eq(scenario.plan.contracts[0].checker->name, "steady");
 	cr_assert_eq(scenario.plan.rule_count + scenario.plan.injection_count, 0);
 	cr_assert_eq(scenario.plan.expectation_count, 1);
 	cr_assert_str_eq(scenario.plan.expectations[0].text, "ops.missed == 0");
