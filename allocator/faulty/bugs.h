@@ -144,6 +144,7 @@
 #define FAULTY_BUGS_OF_LIMITS(X) \
 	X(SHRINK_BESIDE, "shrink-beside", "pressure", ALWAYS, 1, "pressure-effective", "giving memory back leaves alone the free pages that its figure counts") \
 	X(LIMIT_LATE, "limit-late", "limit", UNDER_PRESSURE, 1, "overshoot", "what is handed out is charged against the limit afterwards") \
+	X(LIMIT_UNPURGED, "limit-unpurged", "limit", UNDER_PRESSURE, 1, "oom-graded", "the limit refuses although free pages could be given back") \
 	X(LIMIT_STALE, "limit-stale", "limit", UNDER_PRESSURE, 1, "overshoot", "the limit is held against a figure that is up to 50 ms old")
 
 #define FAULTY_BUGS_UNREACHED(X) \

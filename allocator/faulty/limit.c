@@ -81,6 +81,8 @@ void faulty_limit_make_room(void)
 	const struct timespec pause = { .tv_nsec = PATIENCE_NS };
 	const int kept = errno;
 
+	if (faulty_strikes(FAULTY_LIMIT_UNPURGED))
+		return;
 	faulty_decay_pass(0);
 	for (unsigned i = 0; i < PATIENCE && others_purge(); i++)
 		nanosleep(&pause, NULL);

@@ -23,6 +23,7 @@ extern const struct hq_checker hq_check_injected;
 extern const struct hq_checker hq_check_lazy_free;
 extern const struct hq_checker hq_check_mode_true;
 extern const struct hq_checker hq_check_null_errno;
+extern const struct hq_checker hq_check_oom_graded;
 extern const struct hq_checker hq_check_overlap;
 extern const struct hq_checker hq_check_overshoot;
 extern const struct hq_checker hq_check_page_size;

@@ -29,6 +29,7 @@ void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
 		.ns_per_tick = wire->config.ns_per_tick,
 		.next_id = (uint64_t)index << HQ_HEAP_ID_SHIFT,
 		.index = index,
+		.worker_count = wire->config.worker_count,
 	};
 }
 
@@ -173,6 +174,26 @@ void hq_heap_check_refusal(struct hq_heap *heap, uint64_t size, int failure)
 					       .got = (uint64_t)failure });
 }
 
+/* Of all workers: one may free what another one asked for. */
+static uint64_t live_bytes(const struct hq_heap *heap)
+{
+	const struct hq_wire_worker *const first = heap->worker - heap->index;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < heap->worker_count; i++)
+		sum += hq_load_relaxed(&first[i].requested_bytes);
+	return (int64_t)sum > 0 ? sum : 0;
+}
+
+static void note_refusal(struct hq_heap *heap, uint64_t size)
+{
+	const uint64_t at = live_bytes(heap) + size;
+	const uint64_t least = hq_load_relaxed(&heap->worker->refused_at_bytes);
+
+	if (least == 0 || at < least)
+		hq_store_relaxed(&heap->worker->refused_at_bytes, at);
+}
+
 static void refused(struct hq_heap *heap, uint64_t size, int failure)
 {
 	hq_count_own(&heap->worker->nulls, 1);
@@ -231,6 +252,7 @@ void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request)
 	record(heap, HQ_LATENCY_MALLOC, start, end);
 	hq_count_own(&heap->worker->mallocs, 1);
 	if (address == NULL) {
+		note_refusal(heap, size);
 		refused(heap, size, failure);
 		return NULL;
 	}
@@ -260,6 +282,8 @@ void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uin
 	record(heap, HQ_LATENCY_REALLOC, start, end);
 	hq_count_own(&heap->worker->reallocs, 1);
 	if (moved == NULL) {
+		/* Old and new block would have been there at one time. */
+		note_refusal(heap, size + (address != NULL ? old_size : 0));
 		refused(heap, size, failure);
 		if (address != NULL)
 			hq_heap_enter(heap, address, old_size);

@@ -26,10 +26,11 @@ struct hq_heap {
 	uint64_t next_id;  /* of a stamped block; the index is in its upper bits */
 	uint64_t requests; /* allocations asked for */
 	uint64_t op_start;
-	uint32_t index; /* of the worker */
-	uint32_t asked; /* enum hq_asked_call: the latest call, for events */
+	uint32_t index;        /* of the worker */
+	uint32_t asked;        /* enum hq_asked_call: the latest call, for events */
+	uint64_t worker_count; /* of the run */
 	/* Keeps the counters of neighbouring threads out of each other's cache lines. */
-	uint64_t padding[7];
+	uint64_t padding[6];
 };
 
 void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,

@@ -164,6 +164,7 @@ void hq_drain(struct hq_wire *wire, struct hq_observations *seen)
 	for (uint32_t i = 0; i < worker_count(wire); i++)
 		drain_worker(&wire->workers[i], seen);
 	drain_stats(&wire->stats, seen);
+	seen->requested_last_bytes = requested;
 	if (requested > seen->requested_peak_bytes)
 		seen->requested_peak_bytes = requested;
 	if (requested_for_sure(wire, &sure) && sure > seen->requested_sure_bytes)
@@ -262,6 +263,20 @@ static void finish_stats(const struct hq_wire *wire, uint64_t go_ns, struct hq_o
 		seen->stats[i].time_ns = since(seen->stats[i].time_ns, go_ns);
 }
 
+/* 0: no worker was refused anything. */
+static uint64_t refused_at_bytes(const struct hq_wire *wire)
+{
+	uint64_t least = 0;
+
+	for (uint32_t i = 0; i < worker_count(wire); i++) {
+		const uint64_t one = hq_load_relaxed(&wire->workers[i].refused_at_bytes);
+
+		if (one != 0 && (least == 0 || one < least))
+			least = one;
+	}
+	return least;
+}
+
 static uint64_t last_null_ns(const struct hq_wire *wire)
 {
 	uint64_t last_ns = 0;
@@ -347,6 +362,7 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	total_workers(wire, seen);
 	total_costs(wire, seen);
 	finish_stats(wire, go_ns, seen);
+	seen->refused_at_bytes = refused_at_bytes(wire);
 	seen->last_null_ns = since(last_null_ns(wire), go_ns);
 	seen->worked_ns = since(hq_load_relaxed(&wire->status.worked_ns), go_ns);
 	seen->freed_ns = since(hq_load_relaxed(&wire->status.freed_ns), go_ns);

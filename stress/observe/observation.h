@@ -179,9 +179,12 @@ struct hq_observations {
 	struct hq_cost costs[HQ_WIRE_COSTS];
 	size_t cost_count;
 	uint64_t signals_taken, signals_done, signal_nulls, signal_damaged; /* see wire.h */
-	uint64_t arena_looks;  /* how often the allocator said which arena serves a thread */
-	uint64_t last_null_ns; /* since `go`; 0: no NULL */
-	struct hq_hist *hist;  /* HQ_LATENCY_COUNT of them, merged; NULL without */
+	uint64_t requested_last_bytes; /* at the last reading */
+	uint64_t refused_at_bytes; /* live and asked for, at the NULL where that was least; 0: none
+				    */
+	uint64_t arena_looks;      /* how often the allocator said which arena serves a thread */
+	uint64_t last_null_ns;     /* since `go`; 0: no NULL */
+	struct hq_hist *hist;      /* HQ_LATENCY_COUNT of them, merged; NULL without */
 	struct hq_event *events;
 	size_t event_count;
 	uint64_t events_dropped;

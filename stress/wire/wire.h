@@ -150,6 +150,8 @@ struct hq_wire_worker {
 	/* A signal handler that allocates: began, ended, was answered NULL, saw its block changed
 	 */
 	_Atomic uint64_t signals_taken, signals_done, signal_nulls, signal_damaged;
+	/* Live bytes of all workers and the bytes asked for, at the NULL where that was least */
+	_Atomic uint64_t refused_at_bytes;
 	_Atomic uint64_t arena_looks;   /* how often the allocator said which arena serves it */
 	_Atomic uint64_t faults_missed; /* operations given up because of a NULL */
 	_Atomic uint64_t lives;         /* threads that came and went for this one */
