@@ -87,14 +87,14 @@
 	X(PRESSURE_CRASH, "pressure-crash", "errors", UNDER_PRESSURE, 1, "survived", "crashes at the fifth refused mmap in a row")
 
 #define FAULTY_BUGS_OF_MEMORY(X) \
-	X(LOST_FREE, "lost-free", "memory", ALWAYS, 4, "expect", "every fourth freed block is forgotten") \
-	X(LOST_FREE_CROSS, "lost-free-cross", "memory", ACROSS_THREADS, 1, "expect", "blocks freed by another thread are forgotten") \
-	X(LOST_EXIT, "lost-exit", "memory", AT_THREAD_EXIT, 1, "expect", "the cache of a thread is forgotten when it ends") \
-	X(LOST_UNMAP, "lost-unmap", "memory", AFTER_FAILURE, 1, "expect", "a huge block whose munmap was refused is forgotten") \
-	X(LOST_PURGE, "lost-purge", "memory", AFTER_FAILURE, 1, "expect", "pages whose purge was refused are never purged again") \
+	X(LOST_FREE, "lost-free", "memory", ALWAYS, 4, "idle-falls", "every fourth freed block is forgotten") \
+	X(LOST_FREE_CROSS, "lost-free-cross", "memory", ACROSS_THREADS, 1, "who-frees", "blocks freed by another thread are forgotten") \
+	X(LOST_EXIT, "lost-exit", "memory", AT_THREAD_EXIT, 1, "threads-leave-nothing", "the cache of a thread is forgotten when it ends") \
+	X(LOST_UNMAP, "lost-unmap", "memory", AFTER_FAILURE, 1, "release-atomic", "a huge block whose munmap was refused is forgotten") \
+	X(LOST_PURGE, "lost-purge", "memory", AFTER_FAILURE, 1, "release-atomic", "pages whose purge was refused are never purged again") \
 	X(LOST_REALLOC, "lost-realloc", "memory", ALWAYS, 1, "expect", "realloc does not free the block it moved from") \
-	X(KEPT_FOREVER, "kept-forever", "memory", ALWAYS, 1, "expect", "free pages are never given back") \
-	X(DECAY_ON_CALL, "decay-on-call", "memory", ALWAYS, 1, "expect", "free pages are given back only while calls come in") \
+	X(KEPT_FOREVER, "kept-forever", "memory", ALWAYS, 1, "idle-falls", "free pages are never given back") \
+	X(DECAY_ON_CALL, "decay-on-call", "memory", ALWAYS, 1, "idle-falls", "free pages are given back only while calls come in") \
 	X(MUZZY_FOREVER, "muzzy-forever", "memory", ALWAYS, 1, "lazy-free", "free pages are marked lazily free and never taken from there") \
 	X(CACHE_UNBOUNDED, "cache-unbounded", "memory", ALWAYS, 1, "cache-bounded", "the cache of a thread has no bound") \
 	X(CACHE_STRANDED, "cache-stranded", "memory", AFTER_MIGRATION, 1, "expect", "a cache is left behind when its thread comes to another CPU") \
@@ -102,7 +102,10 @@
 	X(PURGE_UNALIGNED, "purge-unaligned", "memory", ALWAYS, 1, "page-size", "free pages are given back with a length that is no multiple of the page") \
 	X(TRIM_NOTHING, "trim-nothing", "memory", ALWAYS, 1, "release-works", "the call that gives memory back says that it did, and does nothing") \
 	X(LOST_SLOWLY, "lost-slowly", "memory", RARELY, 10000, "steady", "a freed block is forgotten, once in 10^4 frees") \
-	X(PURGE_EAGER, "purge-eager", "memory", ALWAYS, 1, "purge-path", "free pages are given back at once: a storm of page faults")
+	X(PURGE_EAGER, "purge-eager", "memory", ALWAYS, 1, "purge-path", "free pages are given back at once: a storm of page faults") \
+	X(SPACE_LEAK, "space-leak", "memory", ALWAYS, 1, "space-bounded", "address space of huge blocks is never given back") \
+	X(VMA_EXPLOSION, "vma-explosion", "memory", ALWAYS, 1, "vma-economy", "each run of pages brings a guard mapping of its own, for ever") \
+	X(THREAD_MAPPING, "thread-mapping", "memory", ALWAYS, 1, "threads-leave-nothing", "what was mapped for a thread stays mapped when it ends")
 
 #define FAULTY_BUGS_OF_PROGRESS(X) \
 	X(PURGE_LOCKED, "purge-locked", "latency", ALWAYS, 1, "purge-path", "pages are given back under the lock that malloc needs") \
@@ -150,8 +153,7 @@
 #define FAULTY_BUGS_UNREACHED(X) \
 	X(CALLOC_WRAP, "calloc-wrap", "sizes", ALWAYS, 1, "size-wrap", "the product of calloc wraps around") \
 	X(ZERO_NULL, "zero-null", "sizes", ALWAYS, 3, "zero-size", "every third malloc(0) says NULL") \
-	X(ALIGNED_GARBAGE, "aligned-garbage", "errors", ALWAYS, 1, "refusal", "posix_memalign refuses an alignment and sets the pointer all the same") \
-	X(SPACE_LEAK, "space-leak", "memory", ALWAYS, 1, "-", "address space of huge blocks is never given back")
+	X(ALIGNED_GARBAGE, "aligned-garbage", "errors", ALWAYS, 1, "refusal", "posix_memalign refuses an alignment and sets the pointer all the same")
 /* clang-format on */
 
 enum faulty_bug {

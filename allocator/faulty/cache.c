@@ -74,6 +74,8 @@ static void make_known(void)
 	if (cache.is_known || !faulty_load(&faulty_heap.has_key))
 		return;
 	cache.is_known = pthread_setspecific(faulty_heap.key, &cache) == 0;
+	if (cache.is_known)
+		faulty_memory_thread_known();
 }
 
 /* The blocks of another CPU are nobody's business any more. */

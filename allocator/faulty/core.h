@@ -256,6 +256,9 @@ void faulty_errors_map_worked(void);
 void faulty_errors_purge_refused(void);
 
 bool faulty_memory_forgets(bool is_cross);
+void faulty_memory_run_taken(void);
+/* A thread has its cache from now on. */
+void faulty_memory_thread_known(void);
 
 /* A block that a bug of program.c wants given next, or NULL. */
 void *faulty_program_given(size_t size);

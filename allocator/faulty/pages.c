@@ -178,6 +178,8 @@ struct faulty_run *faulty_pages_take(size_t units, enum faulty_use use)
 		take_out(run, units, use);
 	if (run != NULL || !faulty_strikes(FAULTY_REFUSAL_LOCKED))
 		pthread_mutex_unlock(&faulty_heap.pages_lock);
+	if (run != NULL)
+		faulty_memory_run_taken();
 	return run;
 }
 

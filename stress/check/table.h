@@ -37,12 +37,17 @@ extern const struct hq_checker hq_check_re_entrancy;
 extern const struct hq_checker hq_check_realloc;
 extern const struct hq_checker hq_check_recorded;
 extern const struct hq_checker hq_check_refusal;
+extern const struct hq_checker hq_check_release_atomic;
 extern const struct hq_checker hq_check_release_works;
 extern const struct hq_checker hq_check_size_wrap;
+extern const struct hq_checker hq_check_space_bounded;
 extern const struct hq_checker hq_check_steady;
 extern const struct hq_checker hq_check_survived;
+extern const struct hq_checker hq_check_threads_leave_nothing;
 extern const struct hq_checker hq_check_tracking_corrects;
 extern const struct hq_checker hq_check_usable_size;
+extern const struct hq_checker hq_check_vma_economy;
+extern const struct hq_checker hq_check_who_frees;
 extern const struct hq_checker hq_check_zero_proven;
 extern const struct hq_checker hq_check_zero_size;
 

@@ -42,7 +42,7 @@ static int list_checkers(const struct hq_invocation *invocation)
 {
 	(void)invocation;
 	for (const struct hq_checker *const *checker = hq_checkers; *checker; checker++)
-		printf("%-18s %s%s\n", (*checker)->name, (*checker)->promise,
+		printf("%-22s %s%s\n", (*checker)->name, (*checker)->promise,
 		       (*checker)->on_request ? " (on request)" : "");
 	return HQ_EXIT_OK;
 }

@@ -20,6 +20,7 @@
 #include "stress/control/folder.h"
 #include "stress/control/spawn.h"
 #include "stress/observe/drain.h"
+#include "stress/observe/refused.h"
 #include "stress/observe/space.h"
 #include "stress/observe/stuck.h"
 #include "stress/observe/usage.h"
@@ -180,6 +181,7 @@ static void host_turn(struct watch *watch, uint32_t state)
 
 	if (settled_ns >= settle_ns + 2 * TURN_US * 1000ull) {
 		take_quiet(watch, HQ_QUIET_IDLE);
+		hq_refused_read(watch->run->pid, watch->run->seen);
 		finish(watch);
 	} else if (since_go_ns(watch->run) - watch->quiet_ns >= QUIET_EVERY_NS) {
 		take_quiet(watch, HQ_QUIET_IDLE);

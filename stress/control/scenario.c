@@ -293,6 +293,17 @@ int hq_scenario_of_command(char *const *command, struct hq_scenario *scenario)
 	return hq_words_copy(command, &plan->command);
 }
 
+static void drop_contracts(struct hq_plan *plan)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < plan->contract_count; i++) {
+		if (!plan->contracts[i].checker->needs_faults)
+			plan->contracts[kept++] = plan->contracts[i];
+	}
+	plan->contract_count = kept;
+}
+
 /*
  * What is known of an allocator is known of the file's faults, if it has any: the clean case has no
  * excuse then, and a failure that does not depend on faults belongs to a scenario without them.
@@ -311,12 +322,7 @@ void hq_scenario_drop_faults(struct hq_scenario *scenario)
 			plan->expectations[kept++] = plan->expectations[i];
 	}
 	plan->expectation_count = kept;
-	kept = 0;
-	for (size_t i = 0; i < plan->contract_count; i++) {
-		if (!plan->contracts[i].checker->needs_faults)
-			plan->contracts[kept++] = plan->contracts[i];
-	}
-	plan->contract_count = kept;
+	drop_contracts(plan);
 }
 
 void hq_scenario_clear(struct hq_scenario *scenario)

@@ -58,8 +58,8 @@ int hq_scenario_add_contract(struct hq_scenario *scenario, const char *text,
 			     struct hq_error *error);
 
 /*
- * The same work without what goes wrong: injections, expectations that need them, and what is known
- * to go wrong because of them leave. A scenario that injects nothing stays as it is.
+ * The same work without what goes wrong: injections, expectations and contracts that need them, and
+ * what is known to go wrong because of them leave. A scenario that injects nothing stays as it is.
  */
 void hq_scenario_drop_faults(struct hq_scenario *scenario);
 

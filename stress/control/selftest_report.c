@@ -68,14 +68,14 @@ static void write_row(const struct hq_selftest_row *row, FILE *stream)
 	char took[32] = "", found[48] = "", outcome[80];
 
 	if (strcmp(row->bug->checker, "-") == 0 && row->catch > HQ_CATCH_OTHER) {
-		fprintf(stream, "%-20s %-11s %-20s %-12s no checker yet\n", row->bug->name,
+		fprintf(stream, "%-20s %-11s %-20s %-21s no checker yet\n", row->bug->name,
 			row->bug->contract, row->bug->when, "-");
 		return;
 	}
 	hq_value_print(took, sizeof(took), HQ_UNIT_NS, (double)row->took_ns);
 	describe(row, outcome, sizeof(outcome));
 	describe_moment(row, found, sizeof(found));
-	fprintf(stream, "%-20s %-11s %-20s %-12s %-28s %9s %18s\n", row->bug->name,
+	fprintf(stream, "%-20s %-11s %-20s %-21s %-28s %9s %18s\n", row->bug->name,
 		row->bug->contract, row->bug->when, row->bug->checker, outcome, took, found);
 }
 
@@ -92,7 +92,7 @@ static void write_checker(const char *name, const struct hq_selftest_row *rows, 
 		caught += is_caught;
 		alone += is_caught && rows[i].alone;
 	}
-	fprintf(stream, "  %-12s %3zu, of them %zu that no other checker saw\n", name, caught,
+	fprintf(stream, "  %-21s %3zu, of them %zu that no other checker saw\n", name, caught,
 		alone);
 }
 
@@ -110,7 +110,7 @@ void hq_selftest_write_text(const struct hq_selftest_row *rows, size_t count, ui
 	struct hq_selftest_score score;
 	char line[300];
 
-	fprintf(stream, "%-20s %-11s %-20s %-12s %-28s %9s %18s\n", "bug", "class", "fires",
+	fprintf(stream, "%-20s %-11s %-20s %-21s %-28s %9s %18s\n", "bug", "class", "fires",
 		"checker", "outcome", "run", "found after");
 	for (size_t i = 0; i < count; i++)
 		write_row(&rows[i], stream);

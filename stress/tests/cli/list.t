@@ -52,8 +52,8 @@ Lists of scenarios and of parts.
   $ "$HEAPQUAKE" list checkers | grep -cE '^(overlap|content) '
   2
   $ "$HEAPQUAKE" list checkers | grep -E '^(idle-falls|overlap) '
-  idle-falls         after a burst, memory goes back to the kernel without any call (on request)
-  overlap            live blocks do not overlap
+  idle-falls             after a burst, memory goes back to the kernel without any call (on request)
+  overlap                live blocks do not overlap
   $ "$HEAPQUAKE" list metrics | grep -cE '^rss.peak '
   1
 
