@@ -27,17 +27,8 @@ enum need {
 	NEED_SPACE
 };
 
-/* A sample that is further away says nothing about the moment that was asked for. */
-#define NEAR_NS (100 * HQ_MS)
-/* The same for a reading by the controller while the target idles. */
-#define LATE_NS (500 * HQ_MS)
-
-typedef int getter(const struct hq_observations *observations, const struct hq_metric_name *name,
-		   double *value, struct hq_error *error);
-
-static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get_latency_mean,
-	get_latency_quantile, get_ops_rate, get_rss_end, get_rss_idle, get_rss_kept,
-	get_rss_lazyfree, get_rss_median, get_rss_slope, get_rss_worked, get_sampler_share;
+static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latency_max,
+	get_latency_mean, get_latency_quantile, get_ops_rate, get_sampler_share;
 
 #define FIELD(field)     offsetof(struct hq_observations, field), NULL
 #define GETTER(function) 0, function
@@ -99,26 +90,26 @@ static getter get_cpu_total, get_inject, get_latency_count, get_latency_max, get
 	X("ops.rate", PER_SECOND, "host", "operations per second of work", true, NEED_HOST,        \
 	  GETTER(get_ops_rate))                                                                    \
 	X("rss.end", BYTES, "smaps_rollup, else sampler", "resident memory at the end of the run", \
-	  false, NEED_SAMPLES, GETTER(get_rss_end))                                                \
+	  false, NEED_SAMPLES, GETTER(hq_metric_get_rss_end))                                      \
 	X("rss.idle(T)", BYTES, "sampler", "resident memory a time T after everything was freed",  \
-	  true, NEED_SAMPLES, GETTER(get_rss_idle))                                                \
+	  true, NEED_SAMPLES, GETTER(hq_metric_get_rss_idle))                                      \
 	X("rss.kept(T)", BYTES, "sampler, smaps_rollup",                                           \
 	  "rss.idle(T) without what the kernel may take back (LazyFree)", true, NEED_SAMPLES,      \
-	  GETTER(get_rss_kept))                                                                    \
+	  GETTER(hq_metric_get_rss_kept))                                                          \
 	X("rss.lazyfree", BYTES, "smaps_rollup", "LazyFree in the last quiet reading", false,      \
-	  NEED_NOTHING, GETTER(get_rss_lazyfree))                                                  \
+	  NEED_NOTHING, GETTER(hq_metric_get_rss_lazyfree))                                        \
 	X("rss.median", BYTES, "sampler", "resident memory, median of the samples", false,         \
-	  NEED_SAMPLES, GETTER(get_rss_median))                                                    \
+	  NEED_SAMPLES, GETTER(hq_metric_get_rss_median))                                          \
 	X("rss.peak", BYTES, "sampler, VmHWM", "most resident memory at one time", false,          \
 	  NEED_SAMPLES, FIELD(rss_peak_bytes))                                                     \
 	X("rss.slope", BYTES_PER_SECOND, "sampler",                                                \
 	  "how fast resident memory rises in the second half of the work", false, NEED_SAMPLES,    \
-	  GETTER(get_rss_slope))                                                                   \
+	  GETTER(hq_metric_get_rss_slope))                                                         \
 	X("rss.start", BYTES, "sampler", "resident memory before the work", false, NEED_SAMPLES,   \
 	  FIELD(rss_start_bytes))                                                                  \
 	X("rss.worked", BYTES, "sampler",                                                          \
 	  "resident memory when the work is done and its data are still held", true, NEED_SAMPLES, \
-	  GETTER(get_rss_worked))                                                                  \
+	  GETTER(hq_metric_get_rss_worked))                                                        \
 	X("sampler.share", SHARE, "sampler", "share of one core that watching took", false,        \
 	  NEED_SAMPLES, GETTER(get_sampler_share))                                                 \
 	X("space.end", BYTES, "statm", "address space at the last reading", false, NEED_SPACE,     \
@@ -159,196 +150,8 @@ const size_t hq_metric_count = sizeof(hq_metrics) / sizeof(hq_metrics[0]);
 static const struct access {
 	enum need need;
 	size_t offset; /* of a uint64_t in the observations; without `get` */
-	getter *get;
+	hq_metric_getter *get;
 } accesses[] = { METRICS(ACCESS) };
-
-static int no_data(struct hq_error *error, const char *why)
-{
-	hq_error_set(error, "%s", why);
-	return -ENODATA;
-}
-
-/* ---- resident memory ---- */
-
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
-/*
- * The latest sample at or before `time_ns`. When that one is from before `not_before_ns`, the first
- * one after serves; in either case it must be near, or the moment was not observed.
- */
-static const struct hq_sample *sample_at(const struct hq_observations *observations,
-					 uint64_t time_ns, uint64_t not_before_ns)
-{
-	const struct hq_sample *best = NULL;
-
-	for (size_t i = 0; i < observations->sample_count; i++) {
-		const struct hq_sample *sample = &observations->samples[i];
-
-		if (sample->time_ns < not_before_ns)
-			continue;
-		if (sample->time_ns > time_ns && best)
-			break;
-		best = sample;
-		if (sample->time_ns > time_ns)
-			break;
-	}
-	return best && distance(best->time_ns, time_ns) <= NEAR_NS ? best : NULL;
-}
-
-/*
- * On a busy machine the sampler may starve, but the controller reads resident memory itself before
- * it lets the target go. The first such reading after `time_ns`: a little late, which an idle
- * target hardly shows, and never early.
- */
-static const struct hq_quiet *quiet_after(const struct hq_observations *observations,
-					  uint64_t time_ns)
-{
-	for (size_t i = 0; i < observations->quiet_count; i++) {
-		const struct hq_quiet *quiet = &observations->quiet[i];
-
-		if (quiet->time_ns >= time_ns)
-			return quiet->time_ns - time_ns <= LATE_NS ? quiet : NULL;
-	}
-	return NULL;
-}
-
-static int get_rss_idle(const struct hq_observations *observations,
-			const struct hq_metric_name *name, double *value, struct hq_error *error)
-{
-	const uint64_t freed_ns = observations->freed_ns;
-	char asked[HQ_UNITS_TEXT];
-
-	if (freed_ns == 0)
-		return no_data(error, "the run never came to the point where everything is freed");
-	const uint64_t time_ns = freed_ns + name->idle_ns;
-	const struct hq_sample *sample = sample_at(observations, time_ns, freed_ns);
-	const struct hq_quiet *quiet = sample ? NULL : quiet_after(observations, time_ns);
-
-	if (!sample && !quiet) {
-		hq_error_set(error,
-			     "there is no sample of resident memory %s after everything was freed",
-			     hq_units_print_duration(asked, name->idle_ns));
-		return -ENODATA;
-	}
-	*value = sample ? (double)sample->rss_bytes : (double)quiet->rss_bytes;
-	return 0;
-}
-
-/* The reading nearest to `time_ns`; one from long before counts only if nothing was nearer. */
-static const struct hq_quiet *quiet_at(const struct hq_observations *observations, uint64_t time_ns,
-				       uint64_t not_before_ns)
-{
-	const struct hq_quiet *best = NULL;
-
-	for (size_t i = 0; i < observations->quiet_count; i++) {
-		const struct hq_quiet *quiet = &observations->quiet[i];
-
-		if (quiet->time_ns < not_before_ns || quiet->time_ns > time_ns + LATE_NS)
-			continue;
-		if (!best || distance(quiet->time_ns, time_ns) <= distance(best->time_ns, time_ns))
-			best = quiet;
-	}
-	return best;
-}
-
-static int get_rss_kept(const struct hq_observations *observations,
-			const struct hq_metric_name *name, double *value, struct hq_error *error)
-{
-	const int status = get_rss_idle(observations, name, value, error);
-
-	if (status)
-		return status;
-	const struct hq_quiet *quiet = quiet_at(
-		observations, observations->freed_ns + name->idle_ns, observations->freed_ns);
-
-	if (!quiet)
-		return no_data(error, "LazyFree was not read after everything was freed");
-	*value -= (double)quiet->lazyfree_bytes;
-	if (*value < 0)
-		*value = 0;
-	return 0;
-}
-
-static int get_rss_lazyfree(const struct hq_observations *observations,
-			    const struct hq_metric_name *name, double *value,
-			    struct hq_error *error)
-{
-	(void)name;
-	if (observations->quiet_count == 0)
-		return no_data(error, "LazyFree was not read");
-	*value = (double)observations->quiet[observations->quiet_count - 1].lazyfree_bytes;
-	return 0;
-}
-
-static int get_rss_worked(const struct hq_observations *observations,
-			  const struct hq_metric_name *name, double *value, struct hq_error *error)
-{
-	(void)name;
-	if (observations->worked_ns == 0)
-		return no_data(error, "the work was not completed");
-	const struct hq_sample *sample = sample_at(observations, observations->worked_ns, 0);
-
-	if (!sample)
-		return no_data(error,
-			       "there is no sample of resident memory at the end of the work");
-	*value = (double)sample->rss_bytes;
-	return 0;
-}
-
-static int get_rss_end(const struct hq_observations *observations,
-		       const struct hq_metric_name *name, double *value, struct hq_error *error)
-{
-	(void)name;
-	if (observations->sample_count == 0)
-		return no_data(error, "there is no sample of resident memory");
-	/* The last samples may be of a process that is being taken down already. */
-	*value = observations->quiet_count
-			 ? (double)observations->quiet[observations->quiet_count - 1].rss_bytes
-			 : (double)observations->samples[observations->sample_count - 1].rss_bytes;
-	return 0;
-}
-
-static int compare_bytes(const void *a, const void *b)
-{
-	const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
-static int get_rss_median(const struct hq_observations *observations,
-			  const struct hq_metric_name *name, double *value, struct hq_error *error)
-{
-	const size_t count = observations->sample_count;
-
-	(void)name;
-	if (count == 0)
-		return no_data(error, "there is no sample of resident memory");
-	uint64_t *sorted = malloc(count * sizeof(*sorted));
-
-	if (!sorted)
-		return no_data(error, "heapquake itself has no memory to sort the samples");
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = observations->samples[i].rss_bytes;
-	qsort(sorted, count, sizeof(*sorted), compare_bytes);
-	*value = ((double)sorted[(count - 1) / 2] + (double)sorted[count / 2]) / 2.0;
-	free(sorted);
-	return 0;
-}
-
-static int get_rss_slope(const struct hq_observations *observations,
-			 const struct hq_metric_name *name, double *value, struct hq_error *error)
-{
-	struct hq_slope slope;
-	const int status = hq_slope_measure(observations, &slope, error);
-
-	(void)name;
-	if (status == 0)
-		*value = slope.bytes_per_second;
-	return status;
-}
 
 static int get_sampler_share(const struct hq_observations *observations,
 			     const struct hq_metric_name *name, double *value,
@@ -374,7 +177,7 @@ static int get_ops_rate(const struct hq_observations *observations,
 {
 	(void)name;
 	if (observations->worked_ns == 0)
-		return no_data(error, "the work was not completed");
+		return hq_metric_no_data(error, "the work was not completed");
 	*value = (double)observations->ops * 1e9 / (double)observations->worked_ns;
 	return 0;
 }
@@ -384,7 +187,7 @@ static int get_latency_count(const struct hq_observations *observations,
 			     struct hq_error *error)
 {
 	if (!observations->hist)
-		return no_data(error, "latency was not recorded");
+		return hq_metric_no_data(error, "latency was not recorded");
 	*value = (double)hq_hist_count(&observations->hist[name->call]);
 	return 0;
 }
@@ -400,7 +203,7 @@ static int find_latency(const struct hq_observations *observations,
 	if (status)
 		return status;
 	if (count == 0)
-		return no_data(error, "there was no such call");
+		return hq_metric_no_data(error, "there was no such call");
 	*hist = &observations->hist[name->call];
 	return 0;
 }
@@ -562,19 +365,19 @@ static int check_need(const struct hq_observations *observations, enum need need
 		      struct hq_error *error)
 {
 	if (need == NEED_SAMPLES && !observations->has_samples)
-		return no_data(error, "resident memory was not sampled");
+		return hq_metric_no_data(error, "resident memory was not sampled");
 	if (need == NEED_USAGE && !observations->has_usage)
-		return no_data(error, "the kernel's counters were not read");
+		return hq_metric_no_data(error, "the kernel's counters were not read");
 	if (need == NEED_HOST && !observations->is_host)
-		return no_data(error, "only a built-in workload has it");
+		return hq_metric_no_data(error, "only a built-in workload has it");
 	if (need == NEED_SPACE && observations->space_end.mappings == 0)
-		return no_data(error, "the target's mappings were not read");
+		return hq_metric_no_data(error, "the target's mappings were not read");
 	if (need == NEED_WORKED && observations->worked_ns == 0)
-		return no_data(error, "the work was not completed");
+		return hq_metric_no_data(error, "the work was not completed");
 	if ((need == NEED_GUARD || need == NEED_LEFT) && !observations->guarded)
-		return no_data(error, "there was no --guard");
+		return hq_metric_no_data(error, "there was no --guard");
 	if (need == NEED_LEFT && !observations->guard_left_known)
-		return no_data(error, "the program did not leave by exit");
+		return hq_metric_no_data(error, "the program did not leave by exit");
 	return 0;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of metrics, taken apart: what the expectation language asks before anything was observed.
- * Private to stress/check.
+ * Names of metrics, taken apart: what the expectation language asks before anything was observed;
+ * and the functions that take a value from the observations. Private to stress/check.
  */
 #ifndef HQ_STRESS_CHECK_METRIC_H
 #define HQ_STRESS_CHECK_METRIC_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +26,24 @@ struct hq_metric_name {
 
 /* 0, or -ENOENT with a sentence that suggests the nearest name. */
 int hq_metric_name_parse(const char *text, struct hq_metric_name *name, struct hq_error *error);
+
+/* ---- values ---- */
+
+/* 0, or -ENODATA with a sentence: a value that was not observed is never invented. */
+typedef int hq_metric_getter(const struct hq_observations *observations,
+			     const struct hq_metric_name *name, double *value,
+			     struct hq_error *error);
+
+/* Of resident memory: metric_memory.c. */
+hq_metric_getter hq_metric_get_rss_idle, hq_metric_get_rss_kept, hq_metric_get_rss_lazyfree,
+	hq_metric_get_rss_worked, hq_metric_get_rss_end, hq_metric_get_rss_median,
+	hq_metric_get_rss_slope;
+
+/* Says why there is no value. In the header, so that the compiler sees that it never returns 0. */
+static inline int hq_metric_no_data(struct hq_error *error, const char *why)
+{
+	hq_error_set(error, "%s", why);
+	return -ENODATA;
+}
 
 #endif
