@@ -112,6 +112,7 @@ const struct hq_checker hq_check_page_size = {
 	.promise = "purges cover whole pages, and an idle process does not grow",
 	.needs = "a rule that fires at purges, as `delay: 1us` on madvise",
 	.on_request = true,
+	.needs_faults = true,
 	.options = options_table,
 	.options_size = sizeof(struct page_size_options),
 	.check = check,

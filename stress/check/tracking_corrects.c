@@ -115,6 +115,7 @@ const struct hq_checker hq_check_tracking_corrects = {
 	.promise = "after faults the allocator counts as resident what the kernel shows",
 	.needs = "statistics of the allocator at a quiet point after the last fault",
 	.on_request = true,
+	.needs_faults = true,
 	.takes = HQ_TAKES_STATS,
 	.options = options_table,
 	.options_size = sizeof(struct tracking_options),

@@ -176,7 +176,6 @@ static void jemalloc_read_bytes(mallctl_function *mallctl, struct hq_stats_recor
 		{ "stats.arenas." JEMALLOC_ALL ".pmuzzy", HQ_STAT_MUZZY, true },
 		{ "stats.arenas." JEMALLOC_ALL ".tcache_bytes", HQ_STAT_CACHED, false },
 		{ "stats.background_thread.num_threads", HQ_STAT_BACKGROUND, false },
-		{ "stats.arenas." JEMALLOC_ALL ".muzzy_npurge", HQ_STAT_LAZY_PURGES, false },
 	};
 	uint64_t page_bytes, value;
 

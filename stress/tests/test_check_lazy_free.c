@@ -35,6 +35,7 @@ Test(lazy_free, any_are_a_finding_where_they_are_forbidden)
 Test(lazy_free, more_than_is_counted_are_a_finding)
 {
 	free_lazily(AT_FREED, 40, 20);
+	recorded.moments[AT_FREED].values[HQ_STAT_DIRTY] = 4 * HQ_MIB;
 	ASSERT_SAYS("lazy-free", &recorded, false, "more than it counts");
 	recorded_forget(&recorded, HQ_STAT_MUZZY);
 	ASSERT_NOTHING("lazy-free", &recorded);
@@ -57,4 +58,14 @@ Test(lazy_free, a_kernel_that_does_not_tell_is_a_gap)
 	for (int i = 0; i < MOMENTS; i++)
 		recorded.moments[i].has_lazyfree = 0;
 	ASSERT_SAYS("lazy-free", &recorded, true, "kernel does not tell");
+}
+
+Test(lazy_free, pages_in_use_that_nobody_wrote_to_yet_are_not_hidden)
+{
+	free_lazily(AT_WORKED, 20, 0);
+	recorded.moments[AT_WORKED].values[HQ_STAT_DIRTY] = 0;
+	recorded.moments[AT_WORKED].values[HQ_STAT_ACTIVE] = 84 * HQ_MIB;
+	ASSERT_NOTHING("lazy-free", &recorded);
+	recorded.moments[AT_WORKED].values[HQ_STAT_ACTIVE] = 70 * HQ_MIB;
+	ASSERT_SAYS("lazy-free", &recorded, false, "more than it counts");
 }

@@ -213,7 +213,7 @@ Test(host_stats, jemalloc_tells_all_at_one_moment)
 	expect_moments();
 	expect_numbers();
 	EXPECT_KNOWN(HQ_STAT_ACTIVE, HQ_STAT_RESIDENT, HQ_STAT_DIRTY, HQ_STAT_MUZZY, HQ_STAT_CACHED,
-		     HQ_STAT_ARENAS, HQ_STAT_BACKGROUND, HQ_STAT_LAZY_PURGES);
+		     HQ_STAT_ARENAS, HQ_STAT_BACKGROUND);
 	cr_expect(hq_load_relaxed(&wire->status.stats_promises) & HQ_STATS_IS_ONE_MOMENT);
 }
 
