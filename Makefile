@@ -194,6 +194,13 @@ stress: setup-stress ## set up, build, run the stress tier; ALLOCATORS="bedrock 
 	@$(B)/heapquake run --jobs=$(JOBS) --tags=stress \
 		--allocator=$(if $(ALLOCATORS),$(subst $(space),$(comma),$(strip $(ALLOCATORS))),all) scenarios
 
+.PHONY: guard
+guard: setup-check ## the heap guard before ordinary programs on every allocator, and every planted bug it can see
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(TARGETS)
+	@EVERYTHING=1 ALLOCATORS="$(if $(ALLOCATORS),$(ALLOCATORS),glibc bedrock jemalloc mimalloc tcmalloc)" \
+		POSTGRES_ALLOCATORS="$(if $(ALLOCATORS),$(ALLOCATORS),glibc bedrock jemalloc mimalloc tcmalloc)" \
+		BUILD=$(B) bash stress/tests/e2e/run.sh guard
+
 .PHONY: soak
 soak: setup-stress ## look for false alarms for SOAK_MINUTES (5): every scenario without its faults
 	@$(MAKE) --no-print-directory -j$(JOBS) all

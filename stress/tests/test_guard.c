@@ -119,6 +119,11 @@ Test(guard, storm_of_threads_whose_blocks_others_free_is_right)
 	expect_silence("storm");
 }
 
+Test(guard, every_function_and_size_in_threads_is_right)
+{
+	expect_silence("mix");
+}
+
 Test(guard, handler_on_a_small_stack_can_allocate)
 {
 	expect_silence("stack");

@@ -10,6 +10,7 @@
  *   stack   in a signal handler on a small stack of its own
  *   wrong   frees a block twice in such a handler
  *   limit   under an address limit that leaves hardly room for its blocks
+ *   mix     every function and size, in threads that free each other's blocks
  */
 #include <pthread.h>
 #include <signal.h>
@@ -145,6 +146,64 @@ static int run_storm(void)
 	return 0;
 }
 
+#define SHARED 256u
+
+static _Atomic(char *) shared[SHARED];
+
+/* Mostly small, some of many pages, all sizes of a power of two alike. */
+static size_t draw_size(uint64_t drawn)
+{
+	return 1 + (drawn >> 20) % (16u << (drawn >> 10) % (drawn % 16 ? 9 : 16));
+}
+
+static char *allocate(uint64_t drawn)
+{
+	const size_t size = draw_size(drawn);
+	void *block = NULL;
+
+	switch (drawn >> 50 & 7) {
+	case 0:
+	case 1:
+		return calloc(1, size);
+	case 2:
+		return posix_memalign(&block, 16u << (drawn >> 56) % 10, size) ? NULL : block;
+	case 3:
+		return realloc(malloc(draw_size(drawn >> 7)), size);
+	default:
+		return malloc(size);
+	}
+}
+
+/* A block's first bytes are written: what calloc gives out must be cleared. */
+static void *mix(void *argument)
+{
+	uint64_t drawn = (uintptr_t)argument;
+
+	for (unsigned int i = 0; i < 30000; i++) {
+		char *block;
+
+		drawn = drawn * 6364136223846793005ull + 1442695040888963407ull;
+		block = allocate(drawn);
+		if (block)
+			memset(block, 0x5a, draw_size(drawn));
+		free(__atomic_exchange_n(&shared[(drawn >> 35) % SHARED], block, __ATOMIC_ACQ_REL));
+	}
+	return NULL;
+}
+
+static int run_mix(void)
+{
+	pthread_t threads[4];
+
+	for (uintptr_t i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, mix, (void *)(i + 1));
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	for (unsigned int i = 0; i < SHARED; i++)
+		free(shared[i]);
+	return 0;
+}
+
 /* ---- signals ---- */
 
 static volatile sig_atomic_t frees;
@@ -228,5 +287,7 @@ int main(int argc, char **argv)
 		return handle_on_own_stack(2);
 	if (strcmp(mode, "limit") == 0)
 		return run_limit();
+	if (strcmp(mode, "mix") == 0)
+		return run_mix();
 	return strcmp(mode, "none") == 0 ? 0 : 2;
 }
