@@ -378,7 +378,10 @@ void hq_cgroup_sweep_in(enum hq_cgroup_version version, const char *parent)
 	closedir(directory);
 }
 
-void hq_cgroup_sweep(void)
+/* Calls `visit` for each directory in which groups of ours may be. */
+static void visit_parents(void (*visit)(enum hq_cgroup_version version, const char *parent,
+					void *cookie),
+			  void *cookie)
 {
 	static const enum hq_cgroup_version versions[] = { HQ_CGROUP_V1, HQ_CGROUP_V2 };
 	char path[HQ_CGROUP_PATH_SIZE];
@@ -386,8 +389,48 @@ void hq_cgroup_sweep(void)
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		if (present_group(versions[i], path))
 			continue;
-		hq_cgroup_sweep_in(versions[i], path);
+		visit(versions[i], path, cookie);
 		if (versions[i] == HQ_CGROUP_V2 && go_up(path))
-			hq_cgroup_sweep_in(versions[i], path);
+			visit(versions[i], path, cookie);
 	}
+}
+
+static void sweep_parent(enum hq_cgroup_version version, const char *parent, void *cookie)
+{
+	(void)cookie;
+	hq_cgroup_sweep_in(version, parent);
+}
+
+void hq_cgroup_sweep(void)
+{
+	visit_parents(sweep_parent, NULL);
+}
+
+struct left {
+	pid_t owner;
+	size_t count;
+};
+
+static void count_parent(enum hq_cgroup_version version, const char *parent, void *cookie)
+{
+	struct left *left = cookie;
+	DIR *directory = opendir(parent);
+	struct dirent *entry;
+	int pid;
+
+	(void)version;
+	if (!directory)
+		return;
+	while ((entry = readdir(directory)))
+		left->count +=
+			sscanf(entry->d_name, "heapquake-%d-", &pid) == 1 && pid == left->owner;
+	closedir(directory);
+}
+
+size_t hq_cgroup_left(pid_t owner)
+{
+	struct left left = { .owner = owner };
+
+	visit_parents(count_parent, &left);
+	return left.count;
 }

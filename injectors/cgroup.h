@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "injectors/error.h"
 
@@ -71,6 +72,8 @@ int hq_cgroup_destroy(struct hq_cgroup *group);
 
 /* Removes the groups of processes of ours that no longer exist. */
 void hq_cgroup_sweep(void);
+/* How many groups of that process are left. */
+size_t hq_cgroup_left(pid_t owner);
 void hq_cgroup_sweep_in(enum hq_cgroup_version version, const char *parent);
 
 #endif

@@ -116,6 +116,7 @@
 	X(ABORTS, "aborts", "progress", RARELY, 100000, "survived", "an assertion fails once in 10^5 calls") \
 	X(CRASH_CROSS, "crash-cross", "progress", ACROSS_THREADS, 5000, "survived", "dereferences NULL when it frees a block of another thread") \
 	X(CRASH_EXIT, "crash-exit", "progress", AT_THREAD_EXIT, 1, "survived", "dereferences NULL when a thread ends") \
+	X(PROCESS_LEFT, "process-left", "process", AT_THREAD_EXIT, 1, "no-residue", "a process is made when a thread ends, and outlives everything") \
 	X(SIGNAL_DEADLOCK, "signal-deadlock", "signals", IN_A_HANDLER, 1, "re-entrancy", "a call from a signal handler waits for the call that it interrupted") \
 	X(SIGNAL_NULL, "signal-null", "signals", IN_A_HANDLER, 1, "re-entrancy", "a call from a signal handler inside the allocator is answered NULL") \
 	X(FORK_DATA, "fork-data", "fork", AFTER_FORK, 1, "fork-safe", "the child of a fork finds a byte of each large block changed") \

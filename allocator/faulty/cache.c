@@ -62,6 +62,7 @@ void faulty_cache_ends(void *unused)
 {
 	(void)unused;
 	cache.has_ended = true;
+	faulty_fork_at_exit();
 	if (faulty_strikes(FAULTY_CRASH_EXIT))
 		faulty_errors_crash();
 	if (cache.bytes > 0 && faulty_strikes(FAULTY_LOST_EXIT))

@@ -220,6 +220,8 @@ size_t faulty_usable_size(const void *block);
 void faulty_fork_prepare(void);
 void faulty_fork_parent(void);
 void faulty_fork_child(void);
+/* At the end of a thread. */
+void faulty_fork_at_exit(void);
 
 /* ---- the families of bugs that bend a call: place.c, content.c, errors.c, memory.c, progress.c
  * ---- */

@@ -3,9 +3,13 @@
  * A child of fork has one thread and all locks: they are taken before, in their order, and let go
  * on both sides. The background thread is not there any more in the child.
  */
+#include <sched.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "allocator/faulty/core.h"
+
+#define STACK_BYTES 4096
 
 void faulty_fork_prepare(void)
 {
@@ -67,4 +71,21 @@ void faulty_fork_child(void)
 	if (faulty_strikes_anywhere(FAULTY_FORK_CRASH))
 		for (unsigned class = 0; class < FAULTY_CLASSES; class ++)
 			faulty_heap.partial[class] = (struct faulty_run *)8;
+}
+
+static int pause_for_ever(void *unused)
+{
+	(void)unused;
+	for (;;)
+		pause();
+	return 0;
+}
+
+/* On a stack of its own: that of the thread may be shared memory. */
+void faulty_fork_at_exit(void)
+{
+	static _Alignas(16) char stack[STACK_BYTES];
+
+	if (faulty_strikes(FAULTY_PROCESS_LEFT))
+		clone(pause_for_ever, stack + STACK_BYTES, SIGCHLD, NULL);
 }

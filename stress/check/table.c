@@ -20,6 +20,7 @@ const struct hq_checker *const hq_checkers[] = {
 	&hq_check_injected,
 	&hq_check_lazy_free,
 	&hq_check_mode_true,
+	&hq_check_no_residue,
 	&hq_check_null_errno,
 	&hq_check_oom_graded,
 	&hq_check_overlap,

@@ -22,6 +22,7 @@ extern const struct hq_checker hq_check_idle_falls;
 extern const struct hq_checker hq_check_injected;
 extern const struct hq_checker hq_check_lazy_free;
 extern const struct hq_checker hq_check_mode_true;
+extern const struct hq_checker hq_check_no_residue;
 extern const struct hq_checker hq_check_null_errno;
 extern const struct hq_checker hq_check_oom_graded;
 extern const struct hq_checker hq_check_overlap;

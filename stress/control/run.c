@@ -18,6 +18,7 @@
 #include "stress/control/run_state.h"
 #include "stress/control/spawn.h"
 #include "stress/observe/drain.h"
+#include "stress/observe/residue.h"
 
 /* A killed driver goes at once, unless the kernel holds it. */
 #define DRIVER_PATIENCE_MS 2000
@@ -111,7 +112,7 @@ static void wind_up(struct hq_run_state *run)
 		hq_sampler_stop(run->sampler, run->go_ns, run->seen);
 	hq_hurdles_measure(&run->hurdles, run->seen);
 	hq_hurdles_restore(&run->hurdles);
-	hq_spawn_sweep(run->group);
+	run->seen->residue.target_processes = (uint32_t)hq_spawn_sweep(run->group);
 	hq_capture_stop(run->capture);
 	if (run->notify)
 		hq_notify_stop(run->notify);
@@ -143,8 +144,10 @@ int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts, struct hq
 		.notify_sockets = { -1, -1 },
 		.hurdles = { .plan = spec->plan },
 	};
+	struct hq_residue_mark mark;
 	int result;
 
+	hq_residue_mark(&mark);
 	memset(seen, 0, sizeof(*seen));
 	seen->is_host = spec->plan->is_host;
 	result = hq_run_start(&run, error);
@@ -163,6 +166,7 @@ int hq_run(const struct hq_run_spec *spec, struct hq_run_facts *facts, struct hq
 		seen->armed = rules_are_in_force(&run);
 	}
 	wind_up(&run);
+	hq_residue_compare(&mark, seen);
 	/* In the clean run of a pair the rules are counted, but nothing is to fire. */
 	for (size_t i = 0; !spec->faulted && i < seen->rule_count; i++)
 		seen->rules[i].required = 0;

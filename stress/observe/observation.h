@@ -127,6 +127,19 @@ struct hq_refused {
 	struct hq_refused_range worst[HQ_REFUSED_SHOWN]; /* those of which most is resident */
 };
 
+/* What a run may leave behind, in numbers. */
+struct hq_residue_counts {
+	uint32_t processes, threads, descriptors; /* of the process that drives the run */
+	uint32_t groups, mounts;                  /* that bear our name */
+};
+
+struct hq_residue {
+	bool known;
+	struct hq_residue_counts left; /* more than before the run */
+	bool affinity, limits;         /* of the process that drives the run: changed */
+	uint32_t target_processes;     /* descendants of the target that outlived it */
+};
+
 #define HQ_QUIET_MAX  64
 #define HQ_SPACES_MAX 256
 
@@ -215,6 +228,7 @@ struct hq_observations {
 	uint64_t faults_dropped;
 	uint32_t threads_claimed, threads_unclaimed;
 	uint32_t processes_unarmed; /* programs that the target started, without the filter */
+	struct hq_residue residue;
 	struct hq_injection_result injections[HQ_MEASURES_MAX];
 	size_t injection_count;
 };
