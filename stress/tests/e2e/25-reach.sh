@@ -94,3 +94,12 @@ test_ready_file_that_never_comes_is_named() {
 	expect 1 "$HQ" run --results=none late.yaml
 	says out "the driver was not started: '/nowhere/ready' never appeared"
 }
+
+# What it calls of other libraries could allocate in the middle of an allocation, so it calls next to
+# nothing: dlsym, once, before anything else runs. (Weak symbols are those of the compiler's start-up code.)
+test_library_in_the_target_calls_nothing_that_allocates() {
+	command -v nm >/dev/null || skip 'nm is not installed'
+	nm -D --undefined-only "$BUILD/libheapquake-preload.so" | sed -n 's/^ *U \([a-z_]*\).*/\1/p' >calls
+	[ -s calls ] || fail 'nm found no symbol at all'
+	! grep -vx 'dlsym' calls || fail 'the preloaded library calls the functions above'
+}
