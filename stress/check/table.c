@@ -7,6 +7,7 @@
 /* clang-format off */
 const struct hq_checker *const hq_checkers[] = {
 	&hq_check_alignment,
+	&hq_check_bounded_retry,
 	&hq_check_cache_bounded,
 	&hq_check_calloc_zero,
 	&hq_check_content,

@@ -9,6 +9,7 @@
 #include "stress/check/check.h"
 
 extern const struct hq_checker hq_check_alignment;
+extern const struct hq_checker hq_check_bounded_retry;
 extern const struct hq_checker hq_check_cache_bounded;
 extern const struct hq_checker hq_check_calloc_zero;
 extern const struct hq_checker hq_check_content;

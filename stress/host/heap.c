@@ -31,6 +31,7 @@ void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
 		.index = index,
 		.worker_count = wire->config.worker_count,
 	};
+	hq_retry_init(&heap->retry, &wire->plane);
 }
 
 /* Who lies next to a block tells whose write it may have been. */
@@ -81,6 +82,20 @@ static uint64_t ticks(const struct hq_heap *heap)
 static void record(struct hq_heap *heap, enum hq_latency kind, uint64_t start, uint64_t end)
 {
 	hq_hist_record(&heap->worker->hist[kind], hq_clock_between(start, end, heap->ns_per_tick));
+}
+
+/* After a call: what it repeated in vain. */
+static void check_retries(struct hq_heap *heap, uint64_t size, uint64_t start, uint64_t end)
+{
+	const uint64_t took_ns = hq_clock_between(start, end, heap->ns_per_tick);
+	struct hq_retry_seen seen;
+
+	if (hq_retry_end(&heap->retry, took_ns, &seen))
+		hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_RETRY,
+						       .size = size,
+						       .offset = took_ns,
+						       .expected = seen.call,
+						       .got = seen.repeats });
 }
 
 /* C asks for alignment to every type that fits; 16 is that of max_align_t on both our machines. */
@@ -245,11 +260,13 @@ void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request)
 	int failure;
 
 	heap->requests++;
+	hq_retry_begin(&heap->retry);
 	const uint64_t start = ticks(heap);
 	void *const address = ask(heap, request, &failure);
 	const uint64_t end = ticks(heap);
 
 	record(heap, HQ_LATENCY_MALLOC, start, end);
+	check_retries(heap, size, start, end);
 	hq_count_own(&heap->worker->mallocs, 1);
 	if (address == NULL) {
 		note_refusal(heap, size);
@@ -273,6 +290,7 @@ void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uin
 		hq_heap_leave(heap, address, old_size);
 	heap->requests++;
 	heap->asked = HQ_ASKED_REALLOC;
+	hq_retry_begin(&heap->retry);
 	errno = 0;
 	const uint64_t start = ticks(heap);
 	void *const moved = heap->allocator->realloc(address, size);
@@ -280,6 +298,7 @@ void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uin
 	const int failure = errno;
 
 	record(heap, HQ_LATENCY_REALLOC, start, end);
+	check_retries(heap, size, start, end);
 	hq_count_own(&heap->worker->reallocs, 1);
 	if (moved == NULL) {
 		/* Old and new block would have been there at one time. */
@@ -314,6 +333,7 @@ void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size)
 		return;
 	hq_heap_leave(heap, address, size);
 	heap->asked = HQ_ASKED_FREE;
+	hq_retry_begin(&heap->retry);
 	errno = ERRNO_SENTINEL;
 	const uint64_t start = ticks(heap);
 
@@ -322,6 +342,7 @@ void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size)
 	const int after = errno;
 
 	record(heap, HQ_LATENCY_FREE, start, end);
+	check_retries(heap, size, start, end);
 	hq_count_own(&heap->worker->frees, 1);
 	if (after != ERRNO_SENTINEL)
 		hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_ERRNO_FREE,

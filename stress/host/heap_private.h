@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "stress/host/allocator.h"
+#include "stress/host/retry.h"
 #include "stress/host/shadow.h"
 #include "stress/host/stamp.h"
 #include "stress/wire/wire.h"
@@ -29,6 +30,7 @@ struct hq_heap {
 	uint32_t index;        /* of the worker */
 	uint32_t asked;        /* enum hq_asked_call: the latest call, for events */
 	uint64_t worker_count; /* of the run */
+	struct hq_retry retry;
 	/* Keeps the counters of neighbouring threads out of each other's cache lines. */
 	uint64_t padding[6];
 };

@@ -78,6 +78,8 @@ enum hq_event_kind {
 	HQ_EVENT_REFUSE, /* a refusal with code `got` instead of `expected`, or a pointer in address
 			  */
 	HQ_EVENT_SHARED, /* `got` bytes usable, of which those from `offset` are a live block's */
+	HQ_EVENT_RETRY,  /* one call was refused enum hq_call `expected` `got` times, in `offset` ns
+			  */
 	HQ_EVENT_KIND_COUNT,
 };
 
