@@ -63,17 +63,20 @@ test_guard_is_silent_with_cpp() {
 		        catch (const std::exception &) { names.erase(i % 700); }
 		    }
 		}
-		int main() {
+		int main(int argc, char **) {
 		    std::vector<std::thread> threads;
 		    for (unsigned i = 1; i <= 4; i++) threads.emplace_back(work, i);
 		    for (auto &thread : threads) thread.join();
-		    // One that cannot be is refused by an exception, whatever stands in front of malloc.
+		    if (argc == 1) return 0;
 		    try { ::operator delete(::operator new(~0ul >> 2)); return 1; } catch (const std::bad_alloc &) {}
 		    return 0;
 		}
 	C
 	g++ -std=c++17 -O1 -pthread -o work work.cpp
 	on_all ./work
+	# What cannot be is refused by an exception, whatever stands in front of malloc.
+	guarded glibc full ./work too-much
+	guarded jemalloc 1/64 ./work too-much
 }
 
 test_guard_is_silent_with_rust() {
@@ -120,7 +123,7 @@ postgres_session() {
 		"$pg/pg_ctl" -D "$data" -w -t 60 -l "$data/log" -o "-c listen_addresses= -k $data -F -c shared_buffers=16MB" start >/dev/null
 		"$pg/pgbench" -h "$data" -i -s 1 -q postgres >/dev/null
 		"$pg/pgbench" -h "$data" -c 4 -j 2 -t "$3" postgres >/dev/null
-		"$pg/psql" -h "$data" -v ON_ERROR_STOP=1 -qAt -c "create table t as select g, repeat('x', g % 3000) v from generate_series(1, 5000) g" \
+		"$pg/psql" -h "$data" -v ON_ERROR_STOP=1 -qAt -c "drop table if exists t" -c "create table t as select g, repeat('x', g % 3000) v from generate_series(1, 5000) g" \
 		    -c "create index on t (md5(v))" -c "vacuum analyze t" -c "select sum(length(v)) from t where md5(v) > 'a'" postgres >/dev/null
 		trap - EXIT
 		"$pg/pg_ctl" -D "$data" -m fast -w stop >/dev/null
@@ -229,20 +232,29 @@ test_guard_finds_what_an_allocator_does_wrong() {
 	done
 }
 
+# Some bugs may crash the program before they are seen, if threads run in an unlucky order.
+finds_planted() {
+	local attempt
+	for attempt in 1 2 3; do
+		FAULTY=$1 expect 1 "$HQ" run --results=none -q --guard --timeout=60s \
+			--allocator="$BUILD/libfaulty.so" -- "$BUILD/targets/heaps" mix
+		grep -qE "^  $2: " err && grep -qE "called from heaps\+0x" err && return
+	done
+	cat err
+	fail "$1 was not seen by $2 in $attempt runs"
+}
+
 # The planted bugs that a guard can see at all: not what is in a block, nor what only time or memory shows.
 test_guard_finds_the_planted_bugs() {
 	local bug quick="same-twice:overlap misaligned:alignment calloc-dirty:calloc-zero realloc-tail:realloc usable-small:usable-size errno-free:errno"
 	local more="overlap-half:overlap same-twice-cross:overlap off-front:overlap off-end:overlap run-short:overlap
 		run-free-extra:overlap realloc-class:overlap cross-double:overlap misaligned-class:alignment
 		misaligned-page:alignment misaligned-large:alignment misaligned-realloc:alignment
-		calloc-dirty-tail:calloc-zero calloc-dirty-cross:calloc-zero realloc-shrink:realloc same-twice-quiet:overlap"
+		calloc-dirty-tail:calloc-zero calloc-dirty-cross:calloc-zero realloc-shrink:realloc"
 	[ -n "${EVERYTHING:-}" ] || more=
 	guarded "$BUILD/libfaulty.so" full "$BUILD/targets/heaps" mix
 	for bug in $quick $more; do
-		FAULTY=${bug%:*} expect 1 "$HQ" run --results=none -q --guard --timeout=60s \
-			--allocator="$BUILD/libfaulty.so" -- "$BUILD/targets/heaps" mix
-		says err "^  ${bug#*:}: "
-		says err "called from heaps\+0x"
+		finds_planted "${bug%:*}" "${bug#*:}"
 	done
 	# One block in sixteen is enough for a bug that strikes often.
 	FAULTY=calloc-dirty expect 1 "$HQ" run --results=none -q --guard=1/16 --timeout=60s \
