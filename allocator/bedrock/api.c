@@ -73,6 +73,7 @@ __attribute__((noinline)) void bedrock_free_slow(void *block)
 {
 	unsigned class_index = bedrock_chunk_class_of(block);
 
+	bedrock_front.rooms[class_index]++;
 	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
 		bedrock_large_free(block);
 	else

@@ -12,6 +12,7 @@
 #include "allocator/bedrock/arena.h"
 #include "allocator/bedrock/background.h"
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/fast.h"
 #include "allocator/bedrock/heap.h"
 
 #define BEDROCK_CACHE_TICK_EVERY 16u
@@ -28,10 +29,9 @@ enum bedrock_thread_phase {
 	BEDROCK_THREAD_OVER,
 };
 
-static const struct bedrock_cache bedrock_cache_none;
+__thread struct bedrock_front bedrock_front = { .class_of_tiny = { BEDROCK_TINY_ROWS } };
 
-__thread struct bedrock_cache *bedrock_cache_current =
-	(struct bedrock_cache *)(uintptr_t)&bedrock_cache_none;
+__thread struct bedrock_cache *bedrock_cache_current;
 
 static __thread enum bedrock_thread_phase bedrock_thread_phase
 	__attribute__((tls_model("initial-exec")));
@@ -105,37 +105,44 @@ uint32_t bedrock_cache_thread_index(void)
 	return (uint32_t)((uintptr_t)&bedrock_thread_phase >> 12);
 }
 
-/* Return a chain and forget it. */
-static void bedrock_cache_return(unsigned class_index, void **head, uint32_t *count)
-{
-	if (*head)
-		bedrock_slab_return(class_index, *head);
-	*head = NULL;
-	*count = 0;
-}
-
 static void bedrock_cache_return_spare(struct bedrock_cache *cache, unsigned class_index)
 {
 	struct bedrock_cache_side *side = &cache->sides[class_index];
+	void *head = side->head;
 
-	bedrock_cache_return(class_index, &side->head, &side->count);
+	side->head = NULL;
+	side->count = 0;
+	if (head)
+		bedrock_slab_return(class_index, head);
+}
+
+/* Put a list in the place of the hot magazine, whose own list is forgotten. */
+static void bedrock_cache_set_hot(const struct bedrock_cache *cache, unsigned class_index,
+				  void *head, uint32_t count)
+{
+	bedrock_front.heads[class_index] = head;
+	bedrock_front.rooms[class_index] =
+		(int32_t)cache->sides[class_index].limit - (int32_t)count;
 }
 
 static void bedrock_cache_return_hot(struct bedrock_cache *cache, unsigned class_index)
 {
-	struct bedrock_cache_bin *bin = &cache->bins[class_index];
+	void *head = bedrock_front.heads[class_index];
 
-	bedrock_cache_return(class_index, &bin->head, &bin->count);
+	bedrock_cache_set_hot(cache, class_index, NULL, 0);
+	if (head)
+		bedrock_slab_return(class_index, head);
 }
 
 static void bedrock_cache_set_limit(struct bedrock_cache *cache, unsigned class_index,
 				    uint32_t limit)
 {
-	struct bedrock_cache_bin *bin = &cache->bins[class_index];
+	struct bedrock_cache_side *side = &cache->sides[class_index];
 	int64_t pair_bytes = 2 * (int64_t)bedrock_class_bytes(class_index);
 
-	cache->spare_bytes += ((int64_t)bin->limit - (int64_t)limit) * pair_bytes;
-	bin->limit = limit;
+	cache->spare_bytes += ((int64_t)side->limit - (int64_t)limit) * pair_bytes;
+	bedrock_front.rooms[class_index] += (int32_t)limit - (int32_t)side->limit;
+	side->limit = limit;
 }
 
 /* Take a step out of the pool, if the thread may have more and the pool has it. */
@@ -169,19 +176,19 @@ static void bedrock_cache_lower_budget(struct bedrock_cache *cache, int64_t keep
 static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_class)
 {
 	unsigned class_index = cache->trim_class;
-	struct bedrock_cache_bin *bin = &cache->bins[class_index];
+	struct bedrock_cache_side *side = &cache->sides[class_index];
 
 	cache->trim_class = class_index + 1 < BEDROCK_CLASS_COUNT ? class_index + 1 : 1;
-	if (class_index == busy_class || bin->limit == 0)
+	if (class_index == busy_class || side->limit == 0)
 		return;
-	if (cache->sides[class_index].is_touched) {
-		cache->sides[class_index].is_touched = false;
+	if (side->is_touched) {
+		side->is_touched = false;
 		return;
 	}
-	cache->sides[class_index].has_missed = false;
+	side->has_missed = false;
 	bedrock_cache_return_spare(cache, class_index);
-	bedrock_cache_set_limit(cache, class_index, bin->limit / 2);
-	if (bin->count > bin->limit)
+	bedrock_cache_set_limit(cache, class_index, side->limit / 2);
+	if (bedrock_front.rooms[class_index] < 0)
 		bedrock_cache_return_hot(cache, class_index);
 	bedrock_cache_lower_budget(cache, BEDROCK_CACHE_STEP_BYTES);
 }
@@ -221,7 +228,7 @@ static uint32_t bedrock_cache_most(const struct bedrock_cache *cache, unsigned c
 static void bedrock_cache_grow(struct bedrock_cache *cache, unsigned class_index)
 {
 	size_t block_bytes = bedrock_class_bytes(class_index);
-	uint32_t limit = cache->bins[class_index].limit;
+	uint32_t limit = cache->sides[class_index].limit;
 	uint32_t most = bedrock_cache_most(cache, class_index);
 	uint32_t wanted = limit ? 2 * limit : bedrock_cache_first_limit(block_bytes);
 
@@ -241,40 +248,28 @@ static void bedrock_cache_grow(struct bedrock_cache *cache, unsigned class_index
 		bedrock_cache_set_limit(cache, class_index, wanted);
 }
 
-static void *bedrock_cache_pop(struct bedrock_cache_bin *bin)
-{
-	void *block = bin->head;
-
-	bin->head = *(void **)block;
-	bin->count--;
-	return block;
-}
-
 /* Fill the empty hot magazine: with the spare one, or else from an arena. */
 static int bedrock_cache_fill(struct bedrock_cache *cache, unsigned class_index)
 {
-	struct bedrock_cache_bin *bin = &cache->bins[class_index];
 	struct bedrock_cache_side *side = &cache->sides[class_index];
 	struct bedrock_heap *heap = &bedrock_heap;
 	struct bedrock_list list;
 
 	if (side->head) {
-		bin->head = side->head;
-		bin->count = side->count;
+		bedrock_cache_set_hot(cache, class_index, side->head, side->count);
 		side->head = NULL;
 		side->count = 0;
 		return 0;
 	}
 	side->has_missed = true;
 	bedrock_cache_grow(cache, class_index);
-	uint32_t want = bin->limit > 0 ? bin->limit : 1;
+	uint32_t want = side->limit > 0 ? side->limit : 1;
 	int rc = bedrock_heap_take(heap, bedrock_heap_arena(heap, cache->thread_index), class_index,
 				   want, &list);
 
 	if (rc)
 		return rc;
-	bin->head = list.head;
-	bin->count = list.count;
+	bedrock_cache_set_hot(cache, class_index, list.head, list.count);
 	return 0;
 }
 
@@ -297,9 +292,22 @@ void *bedrock_cache_alloc(unsigned class_index)
 	if (!cache)
 		return bedrock_cache_alloc_direct(class_index);
 	bedrock_cache_note_slow(cache, class_index);
-	if (!cache->bins[class_index].head && bedrock_cache_fill(cache, class_index))
+	if (!bedrock_front.heads[class_index] && bedrock_cache_fill(cache, class_index))
 		return NULL;
-	return bedrock_cache_pop(&cache->bins[class_index]);
+	return bedrock_fast_pop(class_index);
+}
+
+/* The hot magazine becomes the spare one; the old spare one is returned. */
+static void bedrock_cache_set_aside(struct bedrock_cache *cache, unsigned class_index)
+{
+	struct bedrock_cache_side *side = &cache->sides[class_index];
+	void *head = bedrock_front.heads[class_index];
+	uint32_t count = bedrock_cache_hot_count(cache, class_index);
+
+	bedrock_cache_return_spare(cache, class_index);
+	side->head = head;
+	side->count = count;
+	bedrock_cache_set_hot(cache, class_index, NULL, 0);
 }
 
 void bedrock_cache_free(void *block, unsigned class_index)
@@ -311,25 +319,17 @@ void bedrock_cache_free(void *block, unsigned class_index)
 		bedrock_slab_return(class_index, block);
 		return;
 	}
-	struct bedrock_cache_bin *bin = &cache->bins[class_index];
-	struct bedrock_cache_side *side = &cache->sides[class_index];
-
 	bedrock_cache_note_slow(cache, class_index);
-	if (bin->count >= bin->limit) {
+	if (bedrock_front.rooms[class_index] <= 0) {
 		bedrock_cache_grow(cache, class_index);
-		if (bin->count >= bin->limit) {
-			bedrock_cache_return_spare(cache, class_index);
-			side->head = bin->head;
-			side->count = bin->count;
-			bin->head = NULL;
-			bin->count = 0;
-		}
+		if (bedrock_front.rooms[class_index] <= 0)
+			bedrock_cache_set_aside(cache, class_index);
 	}
-	*(void **)block = bin->head;
-	bin->head = block;
-	bin->count++;
+	bedrock_front.rooms[class_index]--;
+	*(void **)block = bedrock_front.heads[class_index];
+	bedrock_front.heads[class_index] = block;
 	/* A class that may not be cached at all. */
-	if (bin->limit == 0)
+	if (cache->sides[class_index].limit == 0)
 		bedrock_cache_return_hot(cache, class_index);
 }
 
@@ -353,7 +353,7 @@ void bedrock_cache_end(void *argument)
 	struct bedrock_cache *cache = argument;
 
 	bedrock_thread_phase = BEDROCK_THREAD_OVER;
-	bedrock_cache_current = (struct bedrock_cache *)(uintptr_t)&bedrock_cache_none;
+	bedrock_cache_current = NULL;
 	bedrock_cache_empty(cache);
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
 		bedrock_cache_set_limit(cache, i, 0);

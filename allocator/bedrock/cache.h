@@ -8,8 +8,9 @@
  * So a thread that goes to and fro at the brink never pays for it at every step, and what is
  * returned is always what was used least recently.
  *
- * The current cache is always there: threads without one see an empty one that is read-only,
- * whose magazines have no room. The fast paths therefore test nothing else.
+ * What the fast paths touch, the front, lies in the thread's own static storage and begins empty:
+ * without blocks and without room. So it needs no test whether a thread has a cache, not yet or
+ * not any more: what is empty leads to the slow path.
  */
 #ifndef BEDROCK_CACHE_H
 #define BEDROCK_CACHE_H
@@ -23,17 +24,24 @@
 /* Class 0 and the class of large blocks never have room: they lead to the slow path. */
 #define BEDROCK_CACHE_BINS (BEDROCK_CLASS_COUNT + 1)
 
-/* The hot magazine. Invariant: count <= limit, or limit was lowered since the last slow path. */
-struct bedrock_cache_bin {
-	void *head;
-	uint32_t count;
-	uint32_t limit;
+/*
+ * The hot magazines, and the table that malloc needs to find one. Invariant, for each class:
+ *	rooms[c] == limit - length of the list heads[c]
+ *	rooms[c] >= 0, or limit was lowered since the last slow path of the class
+ */
+struct bedrock_front {
+	void *heads[BEDROCK_CACHE_BINS];
+	int32_t rooms[BEDROCK_CACHE_BINS];
+	/* Never written: a copy at hand of the table in classes.h. */
+	uint8_t class_of_tiny[BEDROCK_TINY_SLOTS];
 };
 
 /* The spare magazine, and what has happened to the class since it was last looked at. */
 struct bedrock_cache_side {
 	void *head;
 	uint32_t count;
+	/* How many blocks each magazine of the class may hold. */
+	uint32_t limit;
 	/* There was a slow path, and one of them for want of a block. */
 	bool is_touched;
 	bool has_missed;
@@ -46,7 +54,6 @@ struct bedrock_cache_side {
  * What the budgets of all threads have above the base adds up to BEDROCK_CACHE_POOL_BYTES at most.
  */
 struct bedrock_cache {
-	struct bedrock_cache_bin bins[BEDROCK_CACHE_BINS];
 	struct bedrock_cache_side sides[BEDROCK_CACHE_BINS];
 	int64_t budget_bytes;
 	int64_t spare_bytes;
@@ -65,8 +72,20 @@ struct bedrock_cache {
 /* What all threads together may hold above their bases. */
 #define BEDROCK_CACHE_POOL_BYTES ((int64_t)16 << 20)
 
+extern __thread struct bedrock_front bedrock_front
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* NULL while the thread has none. */
 extern __thread struct bedrock_cache *bedrock_cache_current
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* How many blocks the calling thread's hot magazine of a class holds. */
+static inline uint32_t bedrock_cache_hot_count(const struct bedrock_cache *cache,
+					       unsigned class_index)
+{
+	return (uint32_t)((int32_t)cache->sides[class_index].limit -
+			  bedrock_front.rooms[class_index]);
+}
 
 /* malloc(bytes) for a small size, when the hot magazine is empty. -> NULL if out of memory. */
 void *bedrock_cache_alloc(unsigned class_index);

@@ -11,25 +11,7 @@
 #include "allocator/bedrock/chunk.h"
 
 /* clang-format off */
-/* Eight classes that each serve `step` table slots, the first slot after `base` first. */
-#define BEDROCK_ROW(base, step, first)                                                             \
-	[(base) + 1 ... (base) + (step)] = (first),                                                \
-	[(base) + 1 + (step) ... (base) + 2 * (step)] = (first) + 1,                               \
-	[(base) + 1 + 2 * (step) ... (base) + 3 * (step)] = (first) + 2,                           \
-	[(base) + 1 + 3 * (step) ... (base) + 4 * (step)] = (first) + 3,                           \
-	[(base) + 1 + 4 * (step) ... (base) + 5 * (step)] = (first) + 4,                           \
-	[(base) + 1 + 5 * (step) ... (base) + 6 * (step)] = (first) + 5,                           \
-	[(base) + 1 + 6 * (step) ... (base) + 7 * (step)] = (first) + 6,                           \
-	[(base) + 1 + 7 * (step) ... (base) + 8 * (step)] = (first) + 7
-
-/* Slots of 16 bytes up to 1 KiB. A request of no bytes gets the smallest block. */
-const uint8_t bedrock_class_of_tiny[65] = {
-	[0] = 1,
-	BEDROCK_ROW(0, 1, 1),
-	BEDROCK_ROW(8, 1, 9),
-	BEDROCK_ROW(16, 2, 17),
-	BEDROCK_ROW(32, 4, 25),
-};
+const uint8_t bedrock_class_of_tiny[BEDROCK_TINY_SLOTS] = { BEDROCK_TINY_ROWS };
 
 /* Slots of 128 bytes up to 64 KiB; the first eight belong to the table above. */
 const uint8_t bedrock_class_of_medium[513] = {
@@ -101,5 +83,5 @@ unsigned bedrock_class_magazine_max(unsigned class_index)
 {
 	size_t blocks = BEDROCK_SMALL_MAX_BYTES / bedrock_class_bytes(class_index);
 
-	return blocks > 256 ? 256 : (unsigned)blocks;
+	return blocks > 1024 ? 1024 : (unsigned)blocks;
 }

@@ -25,15 +25,45 @@
 #define BEDROCK_TINY_SHIFT     4
 #define BEDROCK_MEDIUM_SHIFT   7
 
-extern const uint8_t bedrock_class_of_tiny[];
+/* Slots of 16 bytes from 0 to BEDROCK_TINY_MAX_BYTES. */
+#define BEDROCK_TINY_SLOTS 65u
+
+/* clang-format off */
+/* Eight classes that each serve `step` table slots, the first slot after `base` first. */
+#define BEDROCK_ROW(base, step, first)                                                             \
+	[(base) + 1 ... (base) + (step)] = (first),                                                \
+	[(base) + 1 + (step) ... (base) + 2 * (step)] = (first) + 1,                               \
+	[(base) + 1 + 2 * (step) ... (base) + 3 * (step)] = (first) + 2,                           \
+	[(base) + 1 + 3 * (step) ... (base) + 4 * (step)] = (first) + 3,                           \
+	[(base) + 1 + 4 * (step) ... (base) + 5 * (step)] = (first) + 4,                           \
+	[(base) + 1 + 5 * (step) ... (base) + 6 * (step)] = (first) + 5,                           \
+	[(base) + 1 + 6 * (step) ... (base) + 7 * (step)] = (first) + 6,                           \
+	[(base) + 1 + 7 * (step) ... (base) + 8 * (step)] = (first) + 7
+
+/* A request of no bytes gets the smallest block. */
+#define BEDROCK_TINY_ROWS                                                                          \
+	[0] = 1,                                                                                   \
+	BEDROCK_ROW(0, 1, 1),                                                                      \
+	BEDROCK_ROW(8, 1, 9),                                                                      \
+	BEDROCK_ROW(16, 2, 17),                                                                    \
+	BEDROCK_ROW(32, 4, 25)
+/* clang-format on */
+
+extern const uint8_t bedrock_class_of_tiny[BEDROCK_TINY_SLOTS];
 extern const uint8_t bedrock_class_of_medium[];
 extern const uint32_t bedrock_class_bytes_table[BEDROCK_CLASS_COUNT];
+
+/* The slot of the table of tiny classes for `bytes` <= BEDROCK_TINY_MAX_BYTES. */
+static inline size_t bedrock_class_slot(size_t bytes)
+{
+	return (bytes + 15) >> BEDROCK_TINY_SHIFT;
+}
 
 /* The smallest class whose blocks hold `bytes` <= BEDROCK_SMALL_MAX_BYTES. */
 static inline unsigned bedrock_class_for(size_t bytes)
 {
 	if (bedrock_likely(bytes <= BEDROCK_TINY_MAX_BYTES))
-		return bedrock_class_of_tiny[(bytes + 15) >> BEDROCK_TINY_SHIFT];
+		return bedrock_class_of_tiny[bedrock_class_slot(bytes)];
 	return bedrock_class_of_medium[(bytes + 127) >> BEDROCK_MEDIUM_SHIFT];
 }
 

@@ -20,30 +20,36 @@
 /* The slow paths, in api.c. They set errno, keep the heap initialised and the clock watched. */
 void *bedrock_malloc_slow(size_t bytes);
 void *bedrock_calloc_slow(size_t bytes);
+/* The class of the block has no room, and one was taken all the same. */
 void bedrock_free_slow(void *block);
 
 /* Pop a block of a class, or NULL. */
 static inline void *bedrock_fast_pop(unsigned class_index)
 {
-	struct bedrock_cache_bin *bin = &bedrock_cache_current->bins[class_index];
-	void *block = bin->head;
+	void *block = bedrock_front.heads[class_index];
 
 	if (bedrock_unlikely(!block))
 		return NULL;
-	bin->head = *(void **)block;
-	bin->count--;
+	bedrock_front.heads[class_index] = *(void **)block;
+	bedrock_front.rooms[class_index]++;
 	return block;
+}
+
+/* Pop a block for a size, or NULL. Most sizes are tiny, and pay for one comparison only. */
+static inline void *bedrock_fast_take(size_t bytes)
+{
+	if (bedrock_likely(bytes <= BEDROCK_TINY_MAX_BYTES))
+		return bedrock_fast_pop(bedrock_front.class_of_tiny[bedrock_class_slot(bytes)]);
+	if (bytes <= BEDROCK_SMALL_MAX_BYTES)
+		return bedrock_fast_pop(bedrock_class_for(bytes));
+	return NULL;
 }
 
 static inline void *bedrock_fast_malloc(size_t bytes)
 {
-	if (bedrock_likely(bytes <= BEDROCK_SMALL_MAX_BYTES)) {
-		void *block = bedrock_fast_pop(bedrock_class_for(bytes));
+	void *block = bedrock_fast_take(bytes);
 
-		if (bedrock_likely(block != NULL))
-			return block;
-	}
-	return bedrock_malloc_slow(bytes);
+	return bedrock_likely(block != NULL) ? block : bedrock_malloc_slow(bytes);
 }
 
 static inline void *bedrock_fast_calloc(size_t count, size_t item_bytes)
@@ -52,28 +58,24 @@ static inline void *bedrock_fast_calloc(size_t count, size_t item_bytes)
 
 	if (bedrock_unlikely(__builtin_mul_overflow(count, item_bytes, &bytes)))
 		bytes = SIZE_MAX;
-	if (bedrock_likely(bytes <= BEDROCK_SMALL_MAX_BYTES)) {
-		void *block = bedrock_fast_pop(bedrock_class_for(bytes));
+	void *block = bedrock_fast_take(bytes);
 
-		if (bedrock_likely(block != NULL))
-			return memset(block, 0, bytes);
-	}
-	return bedrock_calloc_slow(bytes);
+	return bedrock_likely(block != NULL) ? memset(block, 0, bytes) : bedrock_calloc_slow(bytes);
 }
 
 static inline void bedrock_fast_free(void *block)
 {
 	if (bedrock_unlikely(!block))
 		return;
-	struct bedrock_cache_bin *bin = &bedrock_cache_current->bins[bedrock_chunk_class_of(block)];
+	unsigned class_index = bedrock_chunk_class_of(block);
 
-	if (bedrock_unlikely(bin->count >= bin->limit)) {
+	/* Taken first and looked at then, in one access; the slow path gives it back. */
+	if (bedrock_unlikely(--bedrock_front.rooms[class_index] < 0)) {
 		bedrock_free_slow(block);
 		return;
 	}
-	*(void **)block = bin->head;
-	bin->head = block;
-	bin->count++;
+	*(void **)block = bedrock_front.heads[class_index];
+	bedrock_front.heads[class_index] = block;
 }
 
 #endif

@@ -39,8 +39,8 @@ static int64_t cached_bytes(void)
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
 		int64_t block_bytes = (int64_t)bedrock_class_bytes(i);
 
-		limit_bytes += 2 * block_bytes * cache->bins[i].limit;
-		bytes += block_bytes * (cache->bins[i].count + cache->sides[i].count);
+		limit_bytes += 2 * block_bytes * cache->sides[i].limit;
+		bytes += block_bytes * (bedrock_cache_hot_count(cache, i) + cache->sides[i].count);
 	}
 	cr_assert_eq(cache->spare_bytes + limit_bytes, cache->budget_bytes);
 	cr_assert_leq(cache->budget_bytes, BEDROCK_CACHE_MOST_BYTES);
@@ -188,9 +188,9 @@ Test(cache, sizes_above_tcache_max_are_never_held)
 	bedrock_heap.options.tcache_max_bytes = 256;
 	bedrock_free(bedrock_malloc(256));
 	bedrock_free(bedrock_malloc(257));
-	cr_assert_gt(bedrock_cache_current->bins[bedrock_class_for(256)].limit, 0);
-	cr_assert_eq(bedrock_cache_current->bins[bedrock_class_for(257)].limit, 0);
-	cr_assert_eq(bedrock_cache_current->bins[bedrock_class_for(257)].count, 0);
+	cr_assert_gt(bedrock_cache_current->sides[bedrock_class_for(256)].limit, 0);
+	cr_assert_eq(bedrock_cache_current->sides[bedrock_class_for(257)].limit, 0);
+	cr_assert_eq(bedrock_cache_hot_count(bedrock_cache_current, bedrock_class_for(257)), 0);
 }
 
 Test(cache, thread_at_the_brink_pays_for_the_arena_only_seldom)
@@ -223,7 +223,7 @@ Test(cache, idle_classes_give_their_share_back)
 		blocks[i] = bedrock_malloc(1000);
 	for (int i = 0; i < 200; i++)
 		bedrock_free(blocks[i]);
-	cr_assert_gt(bedrock_cache_current->bins[bedrock_class_for(1000)].count, 0);
+	cr_assert_gt(bedrock_cache_hot_count(bedrock_cache_current, bedrock_class_for(1000)), 0);
 	/* Slow paths of another class let the trimmer go round. */
 	for (int i = 0; i < 60000; i++)
 		bedrock_free(bedrock_malloc(70000));
