@@ -129,6 +129,29 @@ Test(drain, counters_of_workers_and_rules_are_summed)
 	cr_expect_eq(seen.rules[0].required, 0);
 }
 
+static void write_cost(uint32_t worker, uint32_t step, uint64_t scale, uint64_t cpu_ns)
+{
+	struct hq_wire_cost *cost = &wire->workers[worker].costs[step];
+
+	hq_store_relaxed(&cost->cpu_ns, cpu_ns);
+	hq_store_relaxed(&cost->scale, scale);
+}
+
+Test(drain, of_a_step_that_all_workers_measured_the_cheapest_cost_is_kept)
+{
+	write_cost(0, 0, 64, 900);
+	write_cost(1, 0, 64, 700);
+	write_cost(0, 1, 256, 800);
+	write_cost(1, 1, 256, 950);
+	write_cost(0, 2, 1024, 500);
+	hq_drain_finish(wire, 0, &seen);
+	cr_assert_eq(seen.cost_count, 2);
+	cr_assert_eq(seen.costs[0].scale, 64);
+	cr_assert_eq(seen.costs[0].cpu_ns, 700);
+	cr_assert_eq(seen.costs[1].scale, 256);
+	cr_assert_eq(seen.costs[1].cpu_ns, 800);
+}
+
 Test(drain, histograms_are_merged)
 {
 	hq_hist_record(&wire->workers[0].hist[HQ_LATENCY_FREE], 100);

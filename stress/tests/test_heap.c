@@ -76,6 +76,7 @@ Test(heap, live_bytes_follow_what_was_asked_for)
 	hq_heap_free(&heap, raw, 150);
 	hq_block_free(&heap, &block);
 	cr_assert_eq(hq_load_relaxed(&worker()->requested_bytes), 0);
+	cr_assert_eq(hq_load_relaxed(&worker()->freed_bytes), 100 + 150 + 30);
 }
 
 Test(heap, an_operation_counts_once_with_its_latency)

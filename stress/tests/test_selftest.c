@@ -333,3 +333,68 @@ Test(selftest, bug_with_a_checker_needs_a_scenario)
 	cr_assert_neq(read_table("b: [calls, 2s]\n", &bugs, &error), 0);
 	cr_assert_str_eq(error.text, "bug 'a' has a checker and no scenario");
 }
+
+/* ---- the report ---- */
+
+static char *written(int (*write)(const struct hq_selftest_row *, FILE *),
+		     const struct hq_selftest_row *row)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	cr_assert_eq(write(row, stream), 0);
+	fclose(stream);
+	return text;
+}
+
+static int write_text(const struct hq_selftest_row *row, FILE *stream)
+{
+	hq_selftest_write_text(row, 1, 42, 1000000000, stream);
+	return 0;
+}
+
+static int write_json(const struct hq_selftest_row *row, FILE *stream)
+{
+	return hq_selftest_write_json(row, 1, 42, 1000000000, stream);
+}
+
+static const struct hq_selftest_row caught = {
+	.bug = &bug,
+	.runs = 1,
+	.counts = { [HQ_CATCH_INTENDED] = 1 },
+	.catch = HQ_CATCH_INTENDED,
+	.checker = "overlap",
+	.alone = true,
+	.by_event = true,
+	.found_ns = 1500,
+	.took_ns = 2000000,
+};
+
+Test(selftest, report_tells_how_long_the_run_was_and_how_soon_the_bug_was_found)
+{
+	char *text = written(write_text, &caught);
+
+	cr_assert(strstr(text, "found after"), "%s", text);
+	cr_assert(strstr(text, "2 ms       event 1.5 us"), "%s", text);
+	free(text);
+	text = written(write_json, &caught);
+	cr_assert(strstr(text, "\"verdict_after_ns\": 2000000"), "%s", text);
+	cr_assert(strstr(text, "\"found_after_ns\": 1500"), "%s", text);
+	cr_assert(strstr(text, "\"found_by\": \"event\""), "%s", text);
+	free(text);
+}
+
+Test(selftest, report_of_a_bug_that_was_missed_has_no_time_of_finding)
+{
+	struct hq_selftest_row missed = caught;
+
+	missed.counts[HQ_CATCH_INTENDED] = 0;
+	missed.counts[HQ_CATCH_MISSED] = 1;
+	missed.catch = HQ_CATCH_MISSED;
+	missed.checker[0] = '\0';
+	char *text = written(write_json, &missed);
+
+	cr_assert(strstr(text, "\"found_by\": \"\""), "%s", text);
+	free(text);
+}
