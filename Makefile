@@ -176,9 +176,10 @@ lint: ## what the house demands of every file
 	@bash ci/lint.sh
 
 .PHONY: mutation
-mutation: setup-check ## plant every bug of the faulty allocator and count those that the suite sees
-	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@$(B)/heapquake selftest --jobs=$(JOBS) $(if $(SEEDS),--seeds=$(SEEDS))
+mutation: setup-check ## plant every bug and count those that the suite sees; SEEDS=20, PEERS=1: what others see
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(if $(PEERS),$(B)/targets/honest)
+	@$(if $(PEERS),BUILD=$(B) python3 ci/compare_peers.py,$(B)/heapquake selftest --jobs=$(JOBS) \
+		$(if $(SEEDS),--seeds=$(SEEDS)))
 
 setup-%:
 	@bash ci/setup.sh $*
