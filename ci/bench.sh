@@ -53,6 +53,10 @@ for name in "${names[@]}"; do
 	if [ "$name" = guard ]; then
 		echo "== guard"
 		python3 ci/bench_guard.py "$build" || status=1
+		for program in bench_guard_calls bench_stamp; do
+			echo "== guard: ${program#bench_}"
+			"$build/stress/tests/$program" || status=1
+		done
 		continue
 	fi
 	program=$(find "$build" -path "*/tests/bench_$name" -type f -executable ! -path '*/obj/*' | head -n 1)

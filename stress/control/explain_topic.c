@@ -123,6 +123,34 @@ static void print_expect(void)
 	     "Without any expectation the checkers still hold: heapquake list checkers.");
 }
 
+static void print_guard(void)
+{
+	puts("--guard puts a library between any program and its allocator, and judges each call:\n"
+	     "\n"
+	     "  the allocator   overlap, alignment, calloc-zero, realloc, usable-size, errno,\n"
+	     "                  null-errno\n"
+	     "  the program     program-free: a free of what is no live block (it is not handed "
+	     "on)\n"
+	     "                  program-tail: a write behind a block\n"
+	     "\n"
+	     "  --guard          every block; a call takes about three times as long\n"
+	     "  --guard=canary   known bytes behind every block as well: 8 to 15 bytes more each\n"
+	     "  --guard=1/64     one block in 64, the others are handed on after a look at a "
+	     "word;\n"
+	     "                   unknown frees are not judged\n"
+	     "\n"
+	     "A finding tells the block, its size, who allocated and who freed it where (of the "
+	     "last\n"
+	     "32,768 addresses or so), its live neighbours, and the calls that led there. "
+	     "Metrics:\n"
+	     "guard.calls, guard.left_blocks, guard.left_bytes (what was not freed at exit).\n"
+	     "\n"
+	     "It takes 1/32 of what is live, 1 MiB, and address space: 33 MiB, and 1 MiB for each\n"
+	     "32 MiB where blocks are. Where a limit leaves no room for that, blocks are not "
+	     "watched,\n"
+	     "and a gap says so. In a scenario: target: { guard: full }.");
+}
+
 static void print_contracts(void)
 {
 	puts("Checkers that a scenario asks for. Most hold in every run and need not be named, "
@@ -237,6 +265,7 @@ const struct hq_explain_topic hq_explain_topics[] = {
 	{ "contracts", "checkers that a scenario asks for", print_contracts },
 	{ "exit", "exit statuses", print_exit },
 	{ "expect", "the language of expectations", print_expect },
+	{ "guard", "the heap guard before any program", print_guard },
 	{ "inject", "rules and injectors in a scenario", print_inject },
 	{ "known", "known failures in a scenario", print_known },
 	{ "mechanism", "how system calls are caught", print_mechanism },
