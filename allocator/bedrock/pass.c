@@ -192,6 +192,20 @@ static void bedrock_pass_put_chunk(struct bedrock_pass *pass, struct bedrock_chu
 	bedrock_lock_give(&pages->lock);
 }
 
+/*
+ * Of a free chunk, the pages that are in memory. Clean ones and those never used take address space
+ * alone, and whoever asks how much was given back means memory.
+ */
+static uint64_t bedrock_chunk_rest_bytes(const struct bedrock_chunk *chunk)
+{
+	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
+	uint64_t pages = 0;
+
+	for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++)
+		pages += bedrock_bitmap_count(&chunk->rest[kind], whole);
+	return pages << BEDROCK_PAGE_SHIFT;
+}
+
 /* -> is the chunk gone? */
 static bool bedrock_pass_unmap(struct bedrock_pass *pass, struct bedrock_chunk *chunk)
 {
@@ -203,6 +217,8 @@ static bool bedrock_pass_unmap(struct bedrock_pass *pass, struct bedrock_chunk *
 		return false;
 	if (!bedrock_pass_take_chunk(pass, chunk))
 		return false;
+	const uint64_t rest_bytes = bedrock_chunk_rest_bytes(chunk);
+
 	if (bedrock_space_unmap(pass->arena->pages.space, chunk, BEDROCK_CHUNK_BYTES)) {
 		bedrock_pass_put_chunk(pass, chunk);
 		decay->unmap_again_ns =
@@ -211,7 +227,7 @@ static bool bedrock_pass_unmap(struct bedrock_pass *pass, struct bedrock_chunk *
 		return false;
 	}
 	decay->failed_unmaps = 0;
-	pass->done_bytes += BEDROCK_CHUNK_BYTES;
+	pass->done_bytes += rest_bytes;
 	return true;
 }
 

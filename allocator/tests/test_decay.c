@@ -164,6 +164,19 @@ Test(decay, free_chunk_is_unmapped_in_one_call_but_not_the_last)
 	cr_assert(bedrock_pages_is_valid(&arena->pages));
 }
 
+Test(decay, purge_says_what_was_in_memory_and_not_what_was_mapped)
+{
+	void *blocks[45];
+
+	for (int i = 0; i < 45; i++)
+		blocks[i] = bedrock_malloc(BLOCK_BYTES);
+	cr_assert_eq(arena->pages.chunk_count, 2);
+	for (int i = 0; i < 45; i++)
+		bedrock_free(blocks[i]);
+	cr_assert_eq(bedrock_purge(), (uint64_t)45 * BLOCK_PAGES * BEDROCK_PAGE_BYTES);
+	cr_assert_eq(arena->pages.chunk_count, 1);
+}
+
 Test(decay, retain_keeps_the_address_space)
 {
 	void *blocks[200];

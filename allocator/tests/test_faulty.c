@@ -384,3 +384,85 @@ Test(faulty, a_call_from_a_handler_is_served_without_locks_and_freed_later)
 	faulty_leave();
 	cr_assert_eq(faulty_load(&faulty_heap.statistics.huge_bytes), 0);
 }
+
+/* ---- what it counts ---- */
+
+enum { ALLOCATED, ACTIVE, RESIDENT, MAPPED, DIRTY, MUZZY, BACKGROUND, STATISTICS };
+
+size_t faulty_statistics_read(uint64_t *values, size_t count);
+uint64_t faulty_release(void);
+
+static void read_statistics(uint64_t values[STATISTICS])
+{
+	cr_assert_eq(faulty_statistics_read(values, STATISTICS), STATISTICS);
+	cr_assert_leq(values[ALLOCATED], values[ACTIVE]);
+	cr_assert_leq(values[ACTIVE], values[RESIDENT]);
+	cr_assert_leq(values[RESIDENT], values[MAPPED]);
+}
+
+Test(faulty, statistics_follow_blocks_of_all_kinds)
+{
+	static const size_t sizes[] = { 100, 16384, 300000, 5000000 };
+	uint64_t values[STATISTICS];
+	void *blocks[4];
+
+	faulty_start();
+	for (size_t i = 0; i < 4; i++) {
+		blocks[i] = faulty_malloc(sizes[i]);
+		cr_assert_not_null(blocks[i]);
+	}
+	read_statistics(values);
+	cr_expect_geq(values[ALLOCATED], 100 + 16384 + 300000 + 5000000);
+	for (size_t i = 0; i < 4; i++)
+		faulty_free(blocks[i]);
+	cr_expect_gt(faulty_release(), 300000);
+	read_statistics(values);
+	cr_expect_leq(values[ALLOCATED], 8 * FAULTY_UNIT);
+	cr_expect_eq(values[DIRTY], 0);
+}
+
+Test(faulty, too_small_an_array_gets_nothing)
+{
+	uint64_t values[STATISTICS];
+
+	faulty_start();
+	cr_assert_eq(faulty_statistics_read(values, STATISTICS - 1), 0);
+}
+
+Test(faulty, trim_nothing_says_what_it_did_not_do)
+{
+	uint64_t values[STATISTICS];
+
+	choose("trim-nothing");
+	faulty_free(faulty_malloc(1000000));
+	cr_assert_geq(faulty_release(), 1000000);
+	read_statistics(values);
+	cr_assert_geq(values[DIRTY], 1000000);
+}
+
+static void *free_it(void *block)
+{
+	faulty_free(block);
+	return NULL;
+}
+
+Test(faulty, stats_negative_counts_what_another_thread_frees_twice)
+{
+	uint64_t values[STATISTICS];
+
+	choose("stats-negative");
+	in_a_thread(free_it, faulty_malloc(1000000));
+	cr_assert_eq(faulty_statistics_read(values, STATISTICS), STATISTICS);
+	cr_assert_lt((int64_t)values[ALLOCATED], 0);
+}
+
+Test(faulty, background_claimed_counts_a_thread_that_was_not_started)
+{
+	uint64_t values[STATISTICS];
+
+	choose("background-claimed");
+	faulty_free(faulty_malloc(1000000));
+	read_statistics(values);
+	cr_expect_eq(values[BACKGROUND], 1);
+	cr_expect_eq(faulty_fired(), 1);
+}

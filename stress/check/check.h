@@ -151,6 +151,9 @@ struct hq_series {
 	struct hq_confidence confidence;
 };
 
+/* What the host has to do for it: enum hq_takes. */
+uint32_t hq_expectation_takes(const struct hq_expectation *expectation);
+
 /*
  * Judges the runs of a case: of each metric the median over the runs is taken. A broken expectation
  * is a finding of checker "expect" with both values; a metric that was not observed is a gap.

@@ -4,9 +4,9 @@
  * within memory within address space, no less than what was asked for, and as much in memory as the
  * kernel shows.
  *
- * Numbers that are not all of one moment may contradict each other by what went on meanwhile: they
- * get the slack. That what is committed is more than what is in memory is no breach for those who
- * say nothing else of it.
+ * Numbers that are not all of one moment may contradict each other by what went on meanwhile, and
+ * what is computed from them may come out below zero: they get the slack. That what is committed is
+ * more than what is in memory is no breach for those who say nothing else of it.
  */
 #include <inttypes.h>
 
@@ -70,21 +70,42 @@ static void report(struct look *look, enum breach breach, const struct hq_stats_
 	hq_moment_show(record, finding);
 }
 
+/* By how much numbers of that record may contradict each other. */
+static uint64_t slack_of(const struct look *look, const struct hq_stats_record *record)
+{
+	const bool exact = look->observations->stats_promises & HQ_STATS_IS_ONE_MOMENT;
+
+	return exact ? 0 : look->options->slack + record->live_spread_bytes;
+}
+
+static bool is_below_zero(const struct look *look, const struct hq_stats_record *record, int stat)
+{
+	const uint64_t value = record->values[stat];
+
+	if (!hq_moment_knows(record, (enum hq_stat)stat) || value < WRAPPED)
+		return false;
+	return hq_moment_is_quiet(record) || -value > slack_of(look, record);
+}
+
+/* False if the record is of no further use. */
 static bool check_wrap(struct look *look, const struct hq_stats_record *record)
 {
+	bool wrapped = false;
+
 	for (int i = 0; i < HQ_STAT_COUNT; i++) {
-		if (!hq_moment_knows(record, (enum hq_stat)i) || record->values[i] < WRAPPED)
+		wrapped = wrapped || (hq_moment_knows(record, (enum hq_stat)i) &&
+				      record->values[i] >= WRAPPED);
+		if (!is_below_zero(look, record, i))
 			continue;
 		report(look, WRAP, record, hq_moment_stat_name((enum hq_stat)i), NULL);
 		return false;
 	}
-	return true;
+	return !wrapped;
 }
 
 static void check_order(struct look *look, const struct hq_stats_record *record)
 {
-	const bool exact = look->observations->stats_promises & HQ_STATS_IS_ONE_MOMENT;
-	const uint64_t slack = exact ? 0 : look->options->slack + record->live_spread_bytes;
+	const uint64_t slack = slack_of(look, record);
 	int lower = -1;
 
 	for (int i = HQ_STAT_ALLOCATED; i <= HQ_STAT_MAPPED; i++) {

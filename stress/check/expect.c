@@ -324,6 +324,14 @@ bool hq_expectation_needs_faults(const struct hq_expectation *expectation)
 	return hq_expectation_inject_name(expectation, name)[0] || asks_for_nulls(expectation);
 }
 
+uint32_t hq_expectation_takes(const struct hq_expectation *expectation)
+{
+	return strncmp(expectation->metric, "stats.", 6) == 0 ||
+			       strncmp(expectation->other, "stats.", 6) == 0
+		       ? HQ_TAKES_STATS
+		       : 0;
+}
+
 const char *hq_expectation_inject_name(const struct hq_expectation *expectation, char name[64])
 {
 	const char *const metrics[] = { expectation->metric, expectation->other };

@@ -118,6 +118,27 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	  FIELD(space_peak.space_bytes))                                                           \
 	X("space.start", BYTES, "statm", "address space before the work, reservations included",   \
 	  false, NEED_SPACE, FIELD(space_start.space_bytes))                                       \
+	X("stats.active", BYTES, "the allocator",                                                  \
+	  "bytes in pages that hold blocks, when its data are held", true, NEED_NOTHING,           \
+	  GETTER(hq_metric_get_stat))                                                              \
+	X("stats.allocated", BYTES, "the allocator",                                               \
+	  "bytes in blocks, as the allocator counts them, when its data are held", true,           \
+	  NEED_NOTHING, GETTER(hq_metric_get_stat))                                                \
+	X("stats.cached", BYTES, "the allocator",                                                  \
+	  "bytes in free blocks that are kept, when its data are held", true, NEED_NOTHING,        \
+	  GETTER(hq_metric_get_stat))                                                              \
+	X("stats.dirty", BYTES, "the allocator",                                                   \
+	  "bytes in free pages that are in memory, when its data are held", true, NEED_NOTHING,    \
+	  GETTER(hq_metric_get_stat))                                                              \
+	X("stats.mapped", BYTES, "the allocator",                                                  \
+	  "bytes of address space, as the allocator counts them, when its data are held", true,    \
+	  NEED_NOTHING, GETTER(hq_metric_get_stat))                                                \
+	X("stats.muzzy", BYTES, "the allocator",                                                   \
+	  "bytes in free pages that the kernel may take, when its data are held", true,            \
+	  NEED_NOTHING, GETTER(hq_metric_get_stat))                                                \
+	X("stats.resident", BYTES, "the allocator",                                                \
+	  "bytes in memory, as the allocator counts them, when its data are held", true,           \
+	  NEED_NOTHING, GETTER(hq_metric_get_stat))                                                \
 	X("switches.involuntary", COUNT, "rusage", "times a thread was put off its CPU", false,    \
 	  NEED_USAGE, FIELD(involuntary_switches))                                                 \
 	X("switches.voluntary", COUNT, "rusage", "times a thread went to wait", false, NEED_USAGE, \

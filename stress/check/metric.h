@@ -39,6 +39,9 @@ hq_metric_getter hq_metric_get_rss_idle, hq_metric_get_rss_kept, hq_metric_get_r
 	hq_metric_get_rss_worked, hq_metric_get_rss_end, hq_metric_get_rss_median,
 	hq_metric_get_rss_slope;
 
+/* Of what the allocator says of itself: moments.c. */
+hq_metric_getter hq_metric_get_stat;
+
 /* Says why there is no value. In the header, so that the compiler sees that it never returns 0. */
 static inline int hq_metric_no_data(struct hq_error *error, const char *why)
 {

@@ -6,7 +6,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "stress/check/metric.h"
 #include "stress/check/value.h"
 
 static const struct {
@@ -128,4 +130,22 @@ bool hq_moments_are_there(const struct hq_observations *observations, const char
 	hq_gap_add(findings, checker, "%" PRIu64 " records of statistics were lost",
 		   observations->stats_dropped);
 	return false;
+}
+
+int hq_metric_get_stat(const struct hq_observations *observations,
+		       const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	const char *const word = hq_metrics[name->row].pattern + strlen("stats.");
+	const struct hq_stats_record *const record = hq_moment_at(observations, HQ_STATS_WORKED);
+
+	if (!record)
+		return hq_metric_no_data(error, "there is no record of the moment at which the "
+						"data are held");
+	for (int i = 0; i < HQ_STAT_COUNT; i++) {
+		if (strcmp(stats[i].name, word) != 0 || !hq_moment_knows(record, (enum hq_stat)i))
+			continue;
+		*value = (double)record->values[i];
+		return 0;
+	}
+	return hq_metric_no_data(error, "this allocator does not say it");
 }

@@ -24,8 +24,10 @@
 
 static void fill_stats(const struct hq_plan *plan, struct hq_wire_config *config)
 {
-	const uint32_t takes = hq_asked_takes(plan->contracts, plan->contract_count);
+	uint32_t takes = hq_asked_takes(plan->contracts, plan->contract_count);
 
+	for (size_t i = 0; i < plan->expectation_count; i++)
+		takes |= hq_expectation_takes(&plan->expectations[i]);
 	if (takes & HQ_TAKES_STATS)
 		config->stats_period_ns = plan->stats_period_ns;
 	config->releases = (takes & HQ_TAKES_RELEASE) != 0;

@@ -213,7 +213,8 @@ static void jemalloc_release(const struct hq_stats_source *source, struct hq_sta
 static const struct hq_stats_family jemalloc = {
 	.name = "jemalloc",
 	.symbols = jemalloc_symbols,
-	.promises = HQ_STATS_IS_ONE_MOMENT | HQ_STATS_IS_TOUCHED,
+	/* An epoch reads arena after arena, and in each the bins one by one. */
+	.promises = HQ_STATS_IS_TOUCHED,
 	.read = jemalloc_read,
 	.release = jemalloc_release,
 };

@@ -103,3 +103,15 @@ Test(asked, checker_that_always_looks_need_not_be_asked_for)
 	hq_asked_check(NULL, 0, &seen, &findings);
 	cr_assert(has_finding_of(&findings, "survived"));
 }
+
+Test(asked, what_the_host_has_to_do_is_what_any_of_them_asks)
+{
+	struct hq_asked asked[2];
+	struct hq_error error = { .text = "" };
+
+	cr_assert_eq(hq_asked_init(&asked[0], find("idle-falls"), &error), 0);
+	cr_assert_eq(hq_asked_init(&asked[1], find("release-works"), &error), 0);
+	cr_expect_eq(hq_asked_takes(asked, 0), 0);
+	cr_expect_eq(hq_asked_takes(asked, 1), 0);
+	cr_expect_eq(hq_asked_takes(asked, 2), HQ_TAKES_STATS | HQ_TAKES_RELEASE);
+}

@@ -103,3 +103,16 @@ Test(counters_sane, no_records_and_lost_records_are_gaps)
 	recorded.seen.stats_count = 0;
 	ASSERT_SAYS("counters-sane", &recorded, true, "no statistics were recorded");
 }
+
+Test(counters_sane, a_difference_of_two_moments_may_be_a_little_below_zero_at_work)
+{
+	recorded.moments[AT_WORK].values[HQ_STAT_ALLOCATED] = -(uint64_t)HQ_MIB;
+	ASSERT_SAYS("counters-sane", &recorded, false, "below zero: allocated");
+	recorded.seen.stats_promises = HQ_STATS_IS_TOUCHED;
+	ASSERT_NOTHING("counters-sane", &recorded);
+	recorded.moments[AT_WORK].values[HQ_STAT_ALLOCATED] = -(uint64_t)(9 * HQ_MIB);
+	ASSERT_SAYS("counters-sane", &recorded, false, "below zero: allocated");
+	recorded.moments[AT_WORK].values[HQ_STAT_ALLOCATED] = 0;
+	recorded.moments[AT_IDLE].values[HQ_STAT_ALLOCATED] = -(uint64_t)HQ_MIB;
+	ASSERT_SAYS("counters-sane", &recorded, false, "below zero: allocated");
+}

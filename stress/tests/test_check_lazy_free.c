@@ -69,3 +69,10 @@ Test(lazy_free, pages_in_use_that_nobody_wrote_to_yet_are_not_hidden)
 	recorded.moments[AT_WORKED].values[HQ_STAT_ACTIVE] = 70 * HQ_MIB;
 	ASSERT_SAYS("lazy-free", &recorded, false, "more than it counts");
 }
+
+Test(lazy_free, pages_that_are_on_their_way_once_are_not_hidden)
+{
+	free_lazily(AT_WORKED, 20, 20);
+	free_lazily(AT_IDLE, 20, 0);
+	ASSERT_NOTHING("lazy-free", &recorded);
+}
