@@ -80,7 +80,7 @@
 	X(PURGE_NULL, "purge-null", "errors", AFTER_FAILURE, 1, "purge-harmless", "a refused purge is answered with NULL to the next request") \
 	X(EAGAIN_SPIN, "eagain-spin", "errors", AFTER_FAILURE, 1, "survived", "a purge is repeated as long as it is answered with EAGAIN") \
 	X(MMAP_STORM, "mmap-storm", "errors", AFTER_FAILURE, 1, "bounded-retry", "a refused mmap is repeated a thousand times") \
-	X(NEVER_AGAIN, "never-again", "errors", AFTER_FAILURE, 1, "expect", "after a refused mmap the kernel is never asked again") \
+	X(NEVER_AGAIN, "never-again", "errors", AFTER_FAILURE, 1, "recovers", "after a refused mmap the kernel is never asked again") \
 	X(FIRST_MMAP_CRASH, "first-mmap-crash", "errors", AFTER_FAILURE, 1, "survived", "crashes when the first mmap of a thread is refused") \
 	X(REFUSAL_ABORT, "refusal-abort", "errors", AFTER_FAILURE, 1, "survived", "aborts when mmap is refused") \
 	X(REFUSAL_LOCKED, "refusal-locked", "errors", AFTER_FAILURE, 1, "survived", "keeps a lock when mmap is refused") \

@@ -36,6 +36,7 @@ const struct hq_checker *const hq_checkers[] = {
 	&hq_check_re_entrancy,
 	&hq_check_realloc,
 	&hq_check_recorded,
+	&hq_check_recovers,
 	&hq_check_refusal,
 	&hq_check_release_atomic,
 	&hq_check_release_works,

@@ -38,6 +38,7 @@ extern const struct hq_checker hq_check_purge_path;
 extern const struct hq_checker hq_check_re_entrancy;
 extern const struct hq_checker hq_check_realloc;
 extern const struct hq_checker hq_check_recorded;
+extern const struct hq_checker hq_check_recovers;
 extern const struct hq_checker hq_check_refusal;
 extern const struct hq_checker hq_check_release_atomic;
 extern const struct hq_checker hq_check_release_works;

@@ -373,6 +373,15 @@ void hq_heap_missed(struct hq_heap *heap)
 	hq_count_own(&heap->worker->faults_missed, 1);
 }
 
+void hq_heap_had(struct hq_heap *heap, uint64_t bytes)
+{
+	struct hq_wire_worker *const worker = heap->worker;
+
+	hq_store_relaxed(&worker->had_last_bytes, bytes);
+	if (bytes > hq_load_relaxed(&worker->had_most_bytes))
+		hq_store_relaxed(&worker->had_most_bytes, bytes);
+}
+
 void hq_heap_wrong_data(struct hq_heap *heap, const void *address, uint64_t expected, uint64_t got)
 {
 	hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_DATA,

@@ -224,6 +224,8 @@ static void total_workers(const struct hq_wire *wire, struct hq_observations *se
 		seen->arena_looks += hq_load_relaxed(&worker->arena_looks);
 		seen->lives += hq_load_relaxed(&worker->lives);
 		seen->missed += hq_load_relaxed(&worker->faults_missed);
+		seen->had_most_bytes += hq_load_relaxed(&worker->had_most_bytes);
+		seen->had_last_bytes += hq_load_relaxed(&worker->had_last_bytes);
 		seen->events_dropped += hq_load_relaxed(&worker->ring.dropped);
 		for (int kind = 0; seen->hist && kind < HQ_LATENCY_COUNT; kind++)
 			hq_hist_add(&seen->hist[kind], &worker->hist[kind]);

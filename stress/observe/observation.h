@@ -197,7 +197,8 @@ struct hq_observations {
 				    */
 	uint64_t arena_looks;      /* how often the allocator said which arena serves a thread */
 	uint64_t last_null_ns;     /* since `go`; 0: no NULL */
-	struct hq_hist *hist;      /* HQ_LATENCY_COUNT of them, merged; NULL without */
+	uint64_t had_most_bytes, had_last_bytes; /* of a workload that takes all; see wire.h */
+	struct hq_hist *hist; /* HQ_LATENCY_COUNT of them, merged; NULL without */
 	struct hq_event *events;
 	size_t event_count;
 	uint64_t events_dropped;

@@ -158,6 +158,8 @@ struct hq_wire_worker {
 	_Atomic uint64_t faults_missed; /* operations given up because of a NULL */
 	_Atomic uint64_t lives;         /* threads that came and went for this one */
 	_Atomic uint64_t last_null_ns;  /* CLOCK_MONOTONIC of the last NULL; 0: none */
+	/* Bytes that a workload got which takes all it can, in its best and in its last round. */
+	_Atomic uint64_t had_most_bytes, had_last_bytes;
 	struct hq_wire_cost costs[HQ_WIRE_COSTS];
 	struct hq_ring ring;
 	struct hq_event events[HQ_WIRE_EVENTS];

@@ -128,6 +128,9 @@ void hq_heap_missed(struct hq_heap *heap);
  */
 bool hq_heap_live(struct hq_heap *heap, void (*body)(void *argument), void *argument);
 
+/* A round that took all it could get got so much. */
+void hq_heap_had(struct hq_heap *heap, uint64_t bytes);
+
 /* The workload's own data are wrong: becomes an event of kind DATA. */
 void hq_heap_wrong_data(struct hq_heap *heap, const void *address, uint64_t expected, uint64_t got);
 

@@ -10,6 +10,7 @@
 const struct hq_workload *const hq_workloads[] = {
 	&hq_workload_churn,
 	&hq_workload_edges,
+	&hq_workload_exhaust,
 	&hq_workload_fork,
 	&hq_workload_holes,
 	&hq_workload_idle_decay,

@@ -9,6 +9,7 @@
 
 extern const struct hq_workload hq_workload_churn;
 extern const struct hq_workload hq_workload_edges;
+extern const struct hq_workload hq_workload_exhaust;
 extern const struct hq_workload hq_workload_fork;
 extern const struct hq_workload hq_workload_holes;
 extern const struct hq_workload hq_workload_idle_decay;
