@@ -9,6 +9,7 @@
 
 #include "injectors/injector.h"
 
+extern const struct hq_injector hq_injector_address_space_limit;
 extern const struct hq_injector hq_injector_cpu_numbers;
 extern const struct hq_injector hq_injector_memory_limit;
 extern const struct hq_injector hq_injector_migrate;

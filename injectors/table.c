@@ -8,6 +8,7 @@
 #include "injectors/builtin.h"
 
 const struct hq_injector *const hq_injectors[] = {
+	&hq_injector_address_space_limit,
 	&hq_injector_cpu_numbers,
 	&hq_injector_memory_limit,
 	&hq_injector_migrate,
