@@ -233,21 +233,32 @@ void *hq_guard_paged(void *(*function)(size_t), size_t size, uint64_t caller)
 
 /* ---- calloc ---- */
 
-/* Two words, anywhere in memory. */
+/* A word and two, anywhere in memory. */
+typedef uint64_t word __attribute__((aligned(1), may_alias));
 typedef uint64_t pair __attribute__((vector_size(16), aligned(1), may_alias));
 
-/* The first byte that is not zero; `size` if there is none. */
+#define LINE_BYTES 128u
+
+static bool is_zero_line(const uint8_t *line)
+{
+	const pair *const pairs = (const pair *)line;
+	const pair any = ((pairs[0] | pairs[1]) | (pairs[2] | pairs[3])) |
+			 ((pairs[4] | pairs[5]) | (pairs[6] | pairs[7]));
+
+	return (any[0] | any[1]) == 0;
+}
+
+/* The first byte that is not zero; `size` if there is none. The last lines may overlap. */
 static uint64_t first_nonzero(const uint8_t *block, uint64_t size)
 {
 	uint64_t at = 0;
 
-	for (; at + 64 <= size; at += 64) {
-		const pair *const pairs = (const pair *)(block + at);
-		const pair any = (pairs[0] | pairs[1]) | (pairs[2] | pairs[3]);
-
-		if (any[0] | any[1])
-			break;
-	}
+	while (size - at >= LINE_BYTES && is_zero_line(block + at))
+		at += LINE_BYTES;
+	if (at && size - at < LINE_BYTES && is_zero_line(block + size - LINE_BYTES))
+		return size;
+	while (size - at >= sizeof(word) && *(const word *)(block + at) == 0)
+		at += sizeof(word);
 	while (at < size && block[at] == 0)
 		at++;
 	return at;
