@@ -14,30 +14,63 @@ static uint64_t member_of(const struct hq_space *space, size_t member)
 	return value;
 }
 
-/* The most among the readings between two times; false without any. */
-static bool most_between(const struct hq_observations *observations, size_t member,
-			 uint64_t from_ns, uint64_t to_ns, uint64_t *most)
+/* The most of the values at times from one to the other. */
+struct window {
+	uint64_t from_ns, to_ns;
+	uint64_t most;
+	bool found;
+};
+
+static void look(struct window *window, uint64_t time_ns, uint64_t value)
 {
-	bool found = false;
+	if (time_ns < window->from_ns || time_ns > window->to_ns)
+		return;
+	window->found = true;
+	window->most = value > window->most ? value : window->most;
+}
 
-	*most = 0;
-	for (size_t i = 0; i < observations->space_count; i++) {
-		const struct hq_space_sample *const sample = &observations->spaces[i];
-		const uint64_t value = member_of(&sample->space, member);
+static struct window second_quarter(const struct hq_observations *observations)
+{
+	return (struct window){ .from_ns = observations->worked_ns / 4,
+				.to_ns = observations->worked_ns / 2 };
+}
 
-		if (sample->time_ns < from_ns || sample->time_ns > to_ns)
-			continue;
-		found = true;
-		*most = value > *most ? value : *most;
-	}
-	return found;
+static struct window last_quarter(const struct hq_observations *observations)
+{
+	return (struct window){ .from_ns = observations->worked_ns / 4 * 3,
+				.to_ns = observations->worked_ns };
+}
+
+static bool compare(const struct window *early, const struct window *late, struct hq_growth *growth)
+{
+	*growth = (struct hq_growth){ .early = early->most, .late = late->most };
+	return early->found && late->found;
 }
 
 bool hq_growth_space(const struct hq_observations *observations, size_t member,
 		     struct hq_growth *growth)
 {
-	const uint64_t worked_ns = observations->worked_ns;
+	struct window early = second_quarter(observations), late = last_quarter(observations);
 
-	return most_between(observations, member, worked_ns / 4, worked_ns / 2, &growth->early) &&
-	       most_between(observations, member, worked_ns / 4 * 3, worked_ns, &growth->late);
+	for (size_t i = 0; i < observations->space_count; i++) {
+		const struct hq_space_sample *const sample = &observations->spaces[i];
+		const uint64_t value = member_of(&sample->space, member);
+
+		look(&early, sample->time_ns, value);
+		look(&late, sample->time_ns, value);
+	}
+	return compare(&early, &late, growth);
+}
+
+bool hq_growth_resident(const struct hq_observations *observations, struct hq_growth *growth)
+{
+	struct window early = second_quarter(observations), late = last_quarter(observations);
+
+	for (size_t i = 0; i < observations->sample_count; i++) {
+		const struct hq_sample *const sample = &observations->samples[i];
+
+		look(&early, sample->time_ns, sample->rss_bytes);
+		look(&late, sample->time_ns, sample->rss_bytes);
+	}
+	return compare(&early, &late, growth);
 }

@@ -6,8 +6,9 @@
  * is resident any more, unless it was forgotten.
  *
  * The ranges are those of the refused calls themselves, and what is resident of them is counted
- * page by page, so that caches and metadata elsewhere do not matter. LazyFree of the whole process
- * is taken off, since pages do not tell whether they are lazily free.
+ * page by page. LazyFree of the whole process is taken off, since pages do not tell whether they
+ * are lazily free. A cache that lies in such a range looks like something forgotten: the contract
+ * is for blocks that are too large to be cached.
  */
 #include <inttypes.h>
 
@@ -131,7 +132,8 @@ static uint64_t idle_ns(const void *options)
 const struct hq_checker hq_check_release_atomic = {
 	.name = name,
 	.promise = "memory that the kernel would not take back stays known, and is not kept",
-	.needs = "rules that refuse munmap or madvise, a built-in workload, and idle time",
+	.needs = "rules that refuse munmap or madvise for a while, a built-in workload with blocks "
+		 "too large for caches, and idle time",
 	.on_request = true,
 	.needs_faults = true,
 	.options = options_table,

@@ -52,3 +52,21 @@ Test(growth, quarter_without_a_reading_says_nothing)
 	seen.space_count = 0;
 	cr_expect_not(hq_growth_space(&seen, MAPPINGS, &growth));
 }
+
+Test(growth, resident_memory_is_that_of_the_samples)
+{
+	static struct hq_sample samples[] = { { 300 * HQ_MS, 5 },
+					      { 400 * HQ_MS, 7 },
+					      { 600 * HQ_MS, 90 },
+					      { 900 * HQ_MS, 8 },
+					      { 1100 * HQ_MS, 90 } };
+	struct hq_observations seen = observed_good();
+	struct hq_growth growth;
+
+	cr_expect_not(hq_growth_resident(&seen, &growth));
+	seen.samples = samples;
+	seen.sample_count = 5;
+	cr_assert(hq_growth_resident(&seen, &growth));
+	cr_expect_eq(growth.early, 7);
+	cr_expect_eq(growth.late, 8);
+}
