@@ -31,10 +31,45 @@ static void *bedrock_fail(int error)
 	return NULL;
 }
 
+/* One try. A class says which blocks serve the request, or none that it is a large one. */
+static inline void *bedrock_alloc_once(const struct bedrock_large_request *request,
+				       unsigned class_index)
+{
+	if (class_index == BEDROCK_CLASS_NONE)
+		return bedrock_large_alloc(request);
+	return bedrock_cache_alloc(class_index);
+}
+
+/* The first try failed: more of them, as long as something is done about it in between. */
+static __attribute__((noinline)) void *
+bedrock_alloc_again(const struct bedrock_large_request *request, unsigned class_index)
+{
+	struct bedrock_relief_course course = { .wanted_bytes = request->bytes };
+	void *block = NULL;
+
+	while (!block && bedrock_relief_next(&bedrock_heap, &course))
+		block = bedrock_alloc_once(request, class_index);
+	return block;
+}
+
+static inline void *bedrock_alloc(const struct bedrock_large_request *request, unsigned class_index)
+{
+	void *block = bedrock_alloc_once(request, class_index);
+
+	return bedrock_likely(block != NULL) ? block : bedrock_alloc_again(request, class_index);
+}
+
+/* The end of every slow path. */
+static inline void bedrock_tick(void)
+{
+	bedrock_decay_tick(&bedrock_heap);
+	bedrock_relief_tick(&bedrock_heap, &bedrock_heap.space.limit);
+}
+
 /* The end of every slow allocation. */
 static void *bedrock_finish(void *block)
 {
-	bedrock_decay_tick(&bedrock_heap);
+	bedrock_tick();
 	return bedrock_likely(block != NULL) ? block : bedrock_fail(ENOMEM);
 }
 
@@ -46,8 +81,8 @@ __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
 		return bedrock_fail(ENOMEM);
 	bedrock_heap_ensure(&bedrock_heap);
 	if (bytes <= BEDROCK_SMALL_MAX_BYTES)
-		return bedrock_finish(bedrock_cache_alloc(bedrock_class_for(bytes)));
-	return bedrock_finish(bedrock_large_alloc(&request));
+		return bedrock_finish(bedrock_alloc(&request, bedrock_class_for(bytes)));
+	return bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE));
 }
 
 __attribute__((noinline)) void *bedrock_calloc_slow(size_t bytes)
@@ -66,7 +101,7 @@ __attribute__((noinline)) void *bedrock_calloc_slow(size_t bytes)
 		return block ? memset(block, 0, bytes) : NULL;
 	}
 	bedrock_heap_ensure(&bedrock_heap);
-	return bedrock_finish(bedrock_large_alloc(&request));
+	return bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE));
 }
 
 __attribute__((noinline)) void bedrock_free_slow(void *block)
@@ -78,7 +113,7 @@ __attribute__((noinline)) void bedrock_free_slow(void *block)
 		bedrock_large_free(block);
 	else
 		bedrock_cache_free(block, class_index);
-	bedrock_decay_tick(&bedrock_heap);
+	bedrock_tick();
 }
 
 void *bedrock_malloc(size_t bytes)
@@ -130,16 +165,12 @@ static void *bedrock_alloc_aligned(size_t align_bytes, size_t bytes)
 		return NULL;
 	unsigned class_index = bedrock_class_for_aligned(bytes, align_bytes);
 
-	if (class_index == BEDROCK_CLASS_NONE) {
-		bedrock_heap_ensure(&bedrock_heap);
-		return bedrock_large_alloc(&request);
-	}
-	void *block = bedrock_fast_pop(class_index);
+	void *block = class_index == BEDROCK_CLASS_NONE ? NULL : bedrock_fast_pop(class_index);
 
 	if (block)
 		return block;
 	bedrock_heap_ensure(&bedrock_heap);
-	return bedrock_cache_alloc(class_index);
+	return bedrock_alloc(&request, class_index);
 }
 
 int bedrock_posix_memalign(void **out, size_t align_bytes, size_t bytes)
@@ -148,7 +179,7 @@ int bedrock_posix_memalign(void **out, size_t align_bytes, size_t bytes)
 		return EINVAL;
 	void *block = bedrock_alloc_aligned(align_bytes, bytes);
 
-	bedrock_decay_tick(&bedrock_heap);
+	bedrock_tick();
 	if (!block)
 		return ENOMEM;
 	*out = block;
@@ -215,13 +246,29 @@ static void *bedrock_realloc_copy(void *block, size_t usable_bytes, size_t bytes
 	return copy;
 }
 
+/* Resize a large or huge block where it is. Under a limit, room for what is more is made first. */
+static void *bedrock_resize(void *block, size_t usable_bytes, size_t bytes)
+{
+	const struct bedrock_limit *limit = &bedrock_heap.space.limit;
+	struct bedrock_relief_course course = { .wanted_bytes = bytes - usable_bytes };
+	void *resized = bedrock_large_resize(block, bytes);
+
+	if (bytes <= usable_bytes)
+		return resized;
+	/* With room enough it is not the limit that is in the way. */
+	while (!resized && !bedrock_limit_has_room(limit, course.wanted_bytes) &&
+	       bedrock_relief_next(&bedrock_heap, &course))
+		resized = bedrock_large_resize(block, bytes);
+	return resized;
+}
+
 static void *bedrock_realloc_block(void *block, size_t bytes)
 {
 	unsigned class_index = bedrock_chunk_class_of(block);
 	size_t usable_bytes = bedrock_malloc_usable_size(block);
 
 	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE) {
-		void *resized = bedrock_large_resize(block, bytes);
+		void *resized = bedrock_resize(block, usable_bytes, bytes);
 
 		if (resized)
 			return resized;

@@ -29,6 +29,9 @@
 #define bedrock_cas_acquire(p, expected, v)                                                        \
 	atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acquire,        \
 						memory_order_relaxed)
+#define bedrock_cas_weak_relaxed(p, expected, v)                                                   \
+	atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_relaxed,          \
+					      memory_order_relaxed)
 #define bedrock_cas_weak_release(p, expected, v)                                                   \
 	atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_release,          \
 					      memory_order_relaxed)

@@ -123,6 +123,49 @@ struct bedrock_stats {
 /* Take a snapshot. */
 BEDROCK_API void bedrock_stats_read(struct bedrock_stats *out);
 
+/*
+ * What may be resident of all that the allocator has mapped, in bytes: never less than the
+ * kernel's figure for those mappings. It is more by the pages of blocks that were not touched
+ * yet, by the headers of chunks (at most 72 KiB each) and by 512 KiB of credit per arena, none
+ * of it near the limit. One load.
+ */
+BEDROCK_API uint64_t bedrock_resident(void);
+
+/*
+ * Set the hard and the soft limit on that figure; 0 for `hard_bytes` means no limits, 0 for
+ * `soft_bytes` seven eighths of the hard one. A request that would pass the hard limit gets NULL
+ * and ENOMEM. A limit below what is in use refuses until enough is freed. -> bedrock_resident().
+ */
+BEDROCK_API uint64_t bedrock_limit_memory(uint64_t hard_bytes, uint64_t soft_bytes);
+
+enum bedrock_pressure {
+	/* The soft limit is passed; called every 100 ms at most. */
+	BEDROCK_PRESSURE_SOFT,
+	/* A request is about to fail at the hard limit; called every 10 ms at most. */
+	BEDROCK_PRESSURE_HARD,
+	BEDROCK_PRESSURE_COUNT,
+};
+
+/* `wanted_bytes` is what the request at the hard limit asks for, 0 at the soft limit. */
+typedef void bedrock_pressure_function(enum bedrock_pressure pressure, size_t wanted_bytes,
+				       void *argument);
+
+#define BEDROCK_PRESSURE_CALLBACKS_MAX 16
+
+/*
+ * Have `function` called under pressure, so that the application can free something. It is
+ * called by a thread that is allocating or freeing, by one thread at a time, and may allocate
+ * and free; it must not wait for a lock that is held around allocations. -> 0, EINVAL without a
+ * function, or ENOMEM beyond BEDROCK_PRESSURE_CALLBACKS_MAX.
+ */
+BEDROCK_API int bedrock_on_pressure(bedrock_pressure_function *function, void *argument);
+
+/*
+ * The reverse. After it returns `function` is not running any more with that argument, unless
+ * it was called from within a callback. -> 0, or ENOENT.
+ */
+BEDROCK_API int bedrock_off_pressure(bedrock_pressure_function *function, void *argument);
+
 /* The arena that the calling thread would ask now; below *arena_count. */
 BEDROCK_API uint32_t bedrock_thread_arena(uint32_t *arena_count);
 

@@ -85,6 +85,7 @@ static struct bedrock_cache *bedrock_cache_create(struct bedrock_heap *heap)
 	cache->tick_left = BEDROCK_CACHE_TICK_EVERY;
 	cache->trim_left = BEDROCK_CACHE_TRIM_EVERY;
 	cache->trim_class = 1;
+	cache->shrink_epoch = bedrock_load_relaxed(&heap->relief.shrink_epoch);
 	return bedrock_cache_adopt(heap, cache);
 }
 
@@ -145,6 +146,17 @@ static void bedrock_cache_set_limit(struct bedrock_cache *cache, unsigned class_
 	side->limit = limit;
 }
 
+/* Under a limit the pool is a sixteenth of it at most, and closed beyond the soft limit. */
+static int64_t bedrock_cache_pool_bytes(void)
+{
+	const struct bedrock_limit *limit = &bedrock_heap.space.limit;
+	uint64_t share_bytes = bedrock_load_relaxed(&limit->hard_bytes) / 16;
+
+	if (!bedrock_limit_is_set(limit) || share_bytes >= (uint64_t)BEDROCK_CACHE_POOL_BYTES)
+		share_bytes = (uint64_t)BEDROCK_CACHE_POOL_BYTES;
+	return bedrock_limit_is_pressed(limit) ? 0 : (int64_t)share_bytes;
+}
+
 /* Take a step out of the pool, if the thread may have more and the pool has it. */
 static bool bedrock_cache_raise_budget(struct bedrock_cache *cache)
 {
@@ -152,7 +164,8 @@ static bool bedrock_cache_raise_budget(struct bedrock_cache *cache)
 
 	if (cache->budget_bytes + BEDROCK_CACHE_STEP_BYTES > BEDROCK_CACHE_MOST_BYTES)
 		return false;
-	if (bedrock_add_relaxed(used_bytes, BEDROCK_CACHE_STEP_BYTES) >= BEDROCK_CACHE_POOL_BYTES) {
+	if (bedrock_add_relaxed(used_bytes, BEDROCK_CACHE_STEP_BYTES) >=
+	    bedrock_cache_pool_bytes()) {
 		bedrock_sub_relaxed(used_bytes, BEDROCK_CACHE_STEP_BYTES);
 		return false;
 	}
@@ -193,9 +206,35 @@ static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_c
 	bedrock_cache_lower_budget(cache, BEDROCK_CACHE_STEP_BYTES);
 }
 
+static bool bedrock_cache_empty(struct bedrock_cache *cache)
+{
+	bool had_any = false;
+
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
+		had_any |= bedrock_front.heads[i] || cache->sides[i].head;
+		bedrock_cache_return_spare(cache, i);
+		bedrock_cache_return_hot(cache, i);
+	}
+	return had_any;
+}
+
+/* Memory is short: give back all blocks, and half of what may be held from now on. */
+static void bedrock_cache_shrink(struct bedrock_cache *cache, uint32_t epoch)
+{
+	cache->shrink_epoch = epoch;
+	bedrock_cache_empty(cache);
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++)
+		bedrock_cache_set_limit(cache, i, cache->sides[i].limit / 2);
+	bedrock_cache_lower_budget(cache, 0);
+}
+
 static void bedrock_cache_note_slow(struct bedrock_cache *cache, unsigned class_index)
 {
+	uint32_t epoch = bedrock_load_relaxed(&bedrock_heap.relief.shrink_epoch);
+
 	cache->sides[class_index].is_touched = true;
+	if (bedrock_unlikely(cache->shrink_epoch != epoch))
+		bedrock_cache_shrink(cache, epoch);
 	if (--cache->trim_left > 0)
 		return;
 	cache->trim_left = BEDROCK_CACHE_TRIM_EVERY;
@@ -333,18 +372,10 @@ void bedrock_cache_free(void *block, unsigned class_index)
 		bedrock_cache_return_hot(cache, class_index);
 }
 
-static void bedrock_cache_empty(struct bedrock_cache *cache)
+bool bedrock_cache_flush(void)
 {
-	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
-		bedrock_cache_return_spare(cache, i);
-		bedrock_cache_return_hot(cache, i);
-	}
-}
-
-void bedrock_cache_flush(void)
-{
-	if (bedrock_thread_phase == BEDROCK_THREAD_CACHED)
-		bedrock_cache_empty(bedrock_cache_current);
+	return bedrock_thread_phase == BEDROCK_THREAD_CACHED &&
+	       bedrock_cache_empty(bedrock_cache_current);
 }
 
 void bedrock_cache_end(void *argument)

@@ -62,6 +62,8 @@ struct bedrock_cache {
 	uint32_t tick_left;
 	uint32_t trim_left;
 	uint32_t trim_class;
+	/* The last call to shrink that was heard: see relief.h. */
+	uint32_t shrink_epoch;
 	struct bedrock_cache *next_spare;
 };
 
@@ -93,8 +95,8 @@ void *bedrock_cache_alloc(unsigned class_index);
 /* free(block) of a small block, when the hot magazine is full. */
 void bedrock_cache_free(void *block, unsigned class_index);
 
-/* Return every block the calling thread's cache holds. */
-void bedrock_cache_flush(void);
+/* Return every block the calling thread's cache holds. -> did it hold any? */
+bool bedrock_cache_flush(void);
 
 /* The calling thread ends: return its blocks and its cache. For pthread_key_create. */
 void bedrock_cache_end(void *cache);

@@ -5,6 +5,27 @@
 #include "allocator/bedrock/chunk.h"
 
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/os.h"
+
+struct bedrock_range bedrock_chunk_whole_os_pages(struct bedrock_range range)
+{
+	uint32_t mask = (uint32_t)(bedrock_os_page_bytes() >> BEDROCK_PAGE_SHIFT) - 1;
+	uint32_t end = (range.first + range.count + mask) & ~mask;
+
+	range.first &= ~mask;
+	range.count = end - range.first;
+	return range;
+}
+
+struct bedrock_range bedrock_chunk_inner_os_pages(struct bedrock_range range)
+{
+	uint32_t mask = (uint32_t)(bedrock_os_page_bytes() >> BEDROCK_PAGE_SHIFT) - 1;
+	uint32_t end = (range.first + range.count) & ~mask;
+
+	range.first = (range.first + mask) & ~mask;
+	range.count = end > range.first ? end - range.first : 0;
+	return range;
+}
 
 void bedrock_chunk_init(struct bedrock_chunk *chunk, struct bedrock_arena *arena)
 {
@@ -14,6 +35,7 @@ void bedrock_chunk_init(struct bedrock_chunk *chunk, struct bedrock_arena *arena
 	chunk->longest_free = BEDROCK_RUN_PAGES_MAX;
 	bedrock_bitmap_set(&chunk->used, header);
 	bedrock_bitmap_set(&chunk->touched, header);
+	bedrock_bitmap_set(&chunk->charged, bedrock_chunk_whole_os_pages(header));
 }
 
 static bool bedrock_chunk_words_are_valid(const struct bedrock_chunk *chunk, uint32_t word)
@@ -27,6 +49,8 @@ static bool bedrock_chunk_words_are_valid(const struct bedrock_chunk *chunk, uin
 	if (chunk->aged[BEDROCK_REST_DIRTY].words[word] & ~dirty)
 		return false;
 	if (chunk->aged[BEDROCK_REST_MUZZY].words[word] & ~muzzy)
+		return false;
+	if ((used | dirty | muzzy) & ~chunk->charged.words[word])
 		return false;
 	return ((dirty | muzzy) & ~chunk->touched.words[word]) == 0;
 }

@@ -77,13 +77,18 @@ struct bedrock_run {
 	uint8_t listed;
 } __attribute__((aligned(64)));
 
-/* Only in chunks that are one huge block. */
+/*
+ * Only in chunks that are one huge block. charged_bytes is mapped_bytes, less the gap before a
+ * block with a large alignment, which nobody touches; of a purged one the header only.
+ */
 struct bedrock_huge_part {
 	size_t mapped_bytes;
 	size_t offset_bytes;
 	uint64_t freed_ns;
 	struct bedrock_chunk *next;
 	struct bedrock_chunk *prev;
+	/* How much of mapped_bytes is charged. */
+	size_t charged_bytes;
 	/* Its pages were given back while munmap refused the mapping. */
 	bool is_purged;
 };
@@ -92,6 +97,7 @@ struct bedrock_huge_part {
  * The header of a chunk. Invariant, with u the set bits of `used` and r(k) those of rest[k]:
  *	used_count == |u|, the header's own pages not counted but set in `used`
  *	u, r(DIRTY) and r(MUZZY) are disjoint; aged[k] is a subset of rest[k]
+ *	u and r(k) are subsets of `charged`, and so is what the kernel holds of the chunk
  *	r(k) is a subset of `touched`; longest_free is the longest run of clear bits in `used`
  * The maps are covered by the lock of the arena's pages. class_of and head_of of a run are
  * written while nobody else knows the run's blocks, and read without a lock.
@@ -113,6 +119,8 @@ struct bedrock_chunk {
 	struct bedrock_bitmap used;
 	/* Pages that were ever handed out: all others are zero as the kernel made them. */
 	struct bedrock_bitmap touched;
+	/* Pages that may be resident: see limit.h. */
+	struct bedrock_bitmap charged;
 	struct bedrock_bitmap rest[BEDROCK_REST_COUNT];
 	/* Resting pages that already rested when the chunk was last visited by decay. */
 	struct bedrock_bitmap aged[BEDROCK_REST_COUNT];
@@ -187,6 +195,10 @@ static inline char *bedrock_run_start(const struct bedrock_run *run)
 
 /* Set up the header of a freshly mapped chunk; the mapping is zero. */
 void bedrock_chunk_init(struct bedrock_chunk *chunk, struct bedrock_arena *arena);
+
+/* The range made larger, or smaller, until it consists of whole pages of the kernel. */
+struct bedrock_range bedrock_chunk_whole_os_pages(struct bedrock_range range);
+struct bedrock_range bedrock_chunk_inner_os_pages(struct bedrock_range range);
 
 /* Does the invariant above the struct hold? The arena's pages lock is held. */
 bool bedrock_chunk_is_valid(const struct bedrock_chunk *chunk);

@@ -192,6 +192,28 @@ uint64_t bedrock_decay_purge(struct bedrock_heap *heap)
 	return done_bytes;
 }
 
+static bool bedrock_arena_has_something(struct bedrock_arena *arena)
+{
+	return bedrock_load_relaxed(&arena->pending_pages) > 0 ||
+	       bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_DIRTY]) > 0 ||
+	       bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_MUZZY]) > 0;
+}
+
+uint64_t bedrock_decay_relieve(struct bedrock_heap *heap, uint64_t now_ns, uint64_t bytes)
+{
+	uint64_t done_bytes = bedrock_load_relaxed(&heap->huge.kept.bytes);
+
+	bedrock_heap_relieve(heap);
+	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
+		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);
+
+		if (done_bytes < bytes && arena && bedrock_arena_has_something(arena))
+			done_bytes += bedrock_decay_arena_within(heap, arena, now_ns, true,
+								 bytes - done_bytes);
+	}
+	return done_bytes;
+}
+
 static uint64_t bedrock_arena_resting_pages(const struct bedrock_heap *heap,
 					    struct bedrock_arena *arena)
 {

@@ -28,6 +28,10 @@ void bedrock_decay_all(struct bedrock_heap *heap, uint64_t now_ns);
 /* Give back all that is not in use. -> bytes given back. */
 uint64_t bedrock_decay_purge(struct bedrock_heap *heap);
 
+/* Give back about `bytes` of what is not in use, by a bounded number of calls. -> bytes given back.
+ */
+uint64_t bedrock_decay_relieve(struct bedrock_heap *heap, uint64_t now_ns, uint64_t bytes);
+
 /* The end of a slow path: look at the clock now and then, decay or start who does. No locks. */
 void bedrock_decay_tick(struct bedrock_heap *heap);
 

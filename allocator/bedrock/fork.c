@@ -52,6 +52,7 @@ static void bedrock_fork_prepare(void)
 
 	bedrock_lock_allow_many(true);
 	bedrock_lock_take(&heap->init_lock);
+	bedrock_lock_take(&heap->relief.lock);
 	bedrock_lock_take(&heap->arenas_lock);
 	bedrock_fork_take_arenas(heap);
 	bedrock_lock_take(&heap->huge.lock);
@@ -68,6 +69,7 @@ static void bedrock_fork_release(void)
 	bedrock_lock_give(&heap->huge.lock);
 	bedrock_fork_give_arenas(heap);
 	bedrock_lock_give(&heap->arenas_lock);
+	bedrock_lock_give(&heap->relief.lock);
 	bedrock_lock_give(&heap->init_lock);
 	bedrock_lock_allow_many(false);
 }
@@ -77,6 +79,7 @@ static void bedrock_fork_child(void)
 	bedrock_fork_release();
 	bedrock_background_forget(&bedrock_heap.background);
 	bedrock_cache_forget_others();
+	bedrock_relief_forget_others(&bedrock_heap.relief);
 }
 
 void bedrock_fork_register(void)

@@ -40,8 +40,10 @@ static void bedrock_heap_init_parts(struct bedrock_heap *heap)
 	bedrock_lock_init(&heap->arenas_lock, BEDROCK_RANK_ARENAS);
 	heap->os_page_bytes = bedrock_os_page_bytes();
 	bedrock_options_init(&heap->options);
+	bedrock_relief_init(&heap->relief);
 	bedrock_space_init(&heap->space);
 	bedrock_meta_init(&heap->meta);
+	heap->meta.limit = &heap->space.limit;
 	bedrock_huge_init(&heap->huge, &heap->space);
 	bedrock_arena_init(&heap->first_arena, 0, &heap->space);
 	bedrock_store_relaxed(&heap->arena_count, 1);

@@ -21,6 +21,7 @@
 #include "allocator/bedrock/lock.h"
 #include "allocator/bedrock/meta.h"
 #include "allocator/bedrock/options.h"
+#include "allocator/bedrock/relief.h"
 #include "allocator/bedrock/space.h"
 
 struct bedrock_cache;
@@ -61,6 +62,7 @@ struct bedrock_heap {
 	struct bedrock_background background;
 	struct bedrock_space space;
 	struct bedrock_huge huge;
+	struct bedrock_relief relief;
 	/* Caches of threads that have ended, linked through their first words; under meta.lock. */
 	struct bedrock_cache *spare_caches;
 	/* What thread caches were granted beyond their bases. */

@@ -27,6 +27,21 @@ static void bedrock_huge_count(_Atomic(uint64_t) *counter, int64_t change)
 	bedrock_store_relaxed(counter, bedrock_load_relaxed(counter) + (uint64_t)change);
 }
 
+static int bedrock_huge_charge(struct bedrock_huge *huge, size_t bytes)
+{
+	int rc = bedrock_limit_charge(&huge->space->limit, bytes);
+
+	if (!rc)
+		bedrock_add_relaxed(&huge->charged_bytes, bytes);
+	return rc;
+}
+
+static void bedrock_huge_uncharge(struct bedrock_huge *huge, size_t bytes)
+{
+	bedrock_sub_relaxed(&huge->charged_bytes, bytes);
+	bedrock_limit_uncharge(&huge->space->limit, bytes);
+}
+
 /* The lock is held for all of the ring functions. */
 static void bedrock_ring_add(struct bedrock_huge_ring *ring, struct bedrock_chunk *chunk)
 {
@@ -94,22 +109,60 @@ static void bedrock_huge_trim(struct bedrock_huge *huge, struct bedrock_chunk *c
 
 	if (mapped_bytes - bytes <= bytes / 8)
 		return;
-	if (bedrock_space_unmap(huge->space, (char *)chunk + bytes, mapped_bytes - bytes) == 0)
-		chunk->huge.mapped_bytes = bytes;
+	if (bedrock_space_unmap(huge->space, (char *)chunk + bytes, mapped_bytes - bytes))
+		return;
+	size_t tail_bytes = mapped_bytes - bytes;
+	size_t beyond_header_bytes =
+		chunk->huge.charged_bytes - bedrock_huge_round(BEDROCK_PAGE_BYTES);
+
+	/* Of a purged mapping the tail was charged no more. */
+	if (tail_bytes > beyond_header_bytes)
+		tail_bytes = beyond_header_bytes;
+	chunk->huge.mapped_bytes = bytes;
+	chunk->huge.charged_bytes -= tail_bytes;
+	bedrock_huge_uncharge(huge, tail_bytes);
 }
 
-static int bedrock_huge_map(struct bedrock_huge *huge, size_t bytes, struct bedrock_chunk **out)
+/* Charge all of a mapping; it may have been purged, or had a gap that is now used. */
+static int bedrock_huge_charge_whole(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
 {
+	int rc = bedrock_huge_charge(huge, chunk->huge.mapped_bytes - chunk->huge.charged_bytes);
+
+	if (!rc)
+		chunk->huge.charged_bytes = chunk->huge.mapped_bytes;
+	return rc;
+}
+
+/* The mapping of a block that begins `offset_bytes` into it, for an alignment up to a chunk. */
+static int bedrock_huge_map(struct bedrock_huge *huge, size_t bytes, size_t offset_bytes,
+			    struct bedrock_chunk **out)
+{
+	size_t charged_bytes = bytes - offset_bytes + bedrock_huge_round(BEDROCK_PAGE_BYTES);
 	void *address;
-	int rc = bedrock_space_map(huge->space, bytes, &address);
+	int rc = bedrock_huge_charge(huge, charged_bytes);
 
 	if (rc)
 		return rc;
+	rc = bedrock_space_map(huge->space, bytes, &address);
+	if (rc) {
+		bedrock_huge_uncharge(huge, charged_bytes);
+		return rc;
+	}
 	struct bedrock_chunk *chunk = address;
 
 	chunk->huge.mapped_bytes = bytes;
+	chunk->huge.charged_bytes = charged_bytes;
 	*out = chunk;
 	return 0;
+}
+
+/* Unmap a part that was never touched, or remember it. */
+static void bedrock_huge_discard(struct bedrock_huge *huge, void *address, size_t bytes)
+{
+	if (bytes == 0)
+		return;
+	bedrock_space_discard(huge->space, address, bytes);
+	bedrock_sub_relaxed(&huge->space->mapped_bytes, bytes);
 }
 
 /* From the start of the mapping to the block; never so far that masking misses the header. */
@@ -124,43 +177,65 @@ static size_t bedrock_huge_offset(size_t align_bytes)
 
 /*
  * An alignment above the chunk size: the block must sit at a multiple of it, and the mapping
- * start one chunk before. Map with slack and move the start up.
+ * start one chunk before. Map with slack and cut both ends off.
  */
 static int bedrock_huge_map_over_aligned(struct bedrock_huge *huge, size_t bytes,
 					 size_t align_bytes, struct bedrock_chunk **out)
 {
+	size_t charged_bytes = bytes - BEDROCK_CHUNK_BYTES + bedrock_huge_round(BEDROCK_PAGE_BYTES);
 	void *raw;
-	int rc = bedrock_space_map(huge->space, bytes + align_bytes, &raw);
+	int rc = bedrock_huge_charge(huge, charged_bytes);
 
 	if (rc)
 		return rc;
+	rc = bedrock_space_map(huge->space, bytes + align_bytes, &raw);
+	if (rc) {
+		bedrock_huge_uncharge(huge, charged_bytes);
+		return rc;
+	}
 	uintptr_t first = (uintptr_t)raw + BEDROCK_CHUNK_BYTES;
 	uintptr_t block = (first + align_bytes - 1) & ~(align_bytes - 1);
 	struct bedrock_chunk *chunk = (struct bedrock_chunk *)(block - BEDROCK_CHUNK_BYTES);
 	size_t head_bytes = (size_t)((char *)chunk - (char *)raw);
 
-	chunk->huge.mapped_bytes = bytes + align_bytes - head_bytes;
-	if (head_bytes > 0) {
-		bedrock_space_discard(huge->space, raw, head_bytes);
-		bedrock_sub_relaxed(&huge->space->mapped_bytes, head_bytes);
-	}
-	bedrock_huge_trim(huge, chunk, bytes);
+	bedrock_huge_discard(huge, raw, head_bytes);
+	bedrock_huge_discard(huge, (char *)chunk + bytes, align_bytes - head_bytes);
+	chunk->huge.mapped_bytes = bytes;
+	chunk->huge.charged_bytes = charged_bytes;
 	*out = chunk;
 	return 0;
+}
+
+/* Give the pages of a mapping back, but for the header. What is gone is charged no more. */
+static void bedrock_huge_purge(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
+{
+	size_t header_bytes = bedrock_huge_round(BEDROCK_PAGE_BYTES);
+	char *start = (char *)chunk + header_bytes;
+	size_t bytes = chunk->huge.mapped_bytes - header_bytes;
+
+	if (bedrock_os_purge(start, bytes))
+		return;
+	/* Under a limit, being given back is believed of what is seen to be gone only. */
+	if (bedrock_limit_is_set(&huge->space->limit) && bedrock_os_is_resident(start, bytes))
+		return;
+	chunk->huge.is_purged = true;
+	bedrock_huge_uncharge(huge, chunk->huge.charged_bytes - header_bytes);
+	chunk->huge.charged_bytes = header_bytes;
 }
 
 /* Unmap for good, or else keep it as stuck, without its pages if the kernel takes those. */
 static int bedrock_huge_unmap(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
 {
 	size_t bytes = chunk->huge.mapped_bytes;
-	size_t header_bytes = bedrock_huge_round(BEDROCK_PAGE_BYTES);
+	size_t charged_bytes = chunk->huge.charged_bytes;
 	int rc = bedrock_space_unmap(huge->space, chunk, bytes);
 
-	if (!rc)
+	if (!rc) {
+		bedrock_huge_uncharge(huge, charged_bytes);
 		return 0;
+	}
 	if (!chunk->huge.is_purged)
-		chunk->huge.is_purged =
-			bedrock_os_purge((char *)chunk + header_bytes, bytes - header_bytes) == 0;
+		bedrock_huge_purge(huge, chunk);
 	bedrock_lock_take(&huge->lock);
 	bedrock_ring_add(&huge->stuck, chunk);
 	bedrock_lock_give(&huge->lock);
@@ -261,17 +336,15 @@ size_t bedrock_huge_usable_bytes(const void *block)
 
 /*
  * A move was refused. As a rule the kernel decides before it touches the target; the target is
- * then still ours and as new, and is kept for reuse. In the rare other case it is gone.
+ * then still ours, and untouched. In the rare other case it is gone.
  */
-static void bedrock_huge_move_failed(struct bedrock_huge *huge, struct bedrock_chunk *target,
-				     size_t target_bytes)
+static void bedrock_huge_move_failed(struct bedrock_huge *huge, void *target, size_t target_bytes)
 {
 	bedrock_store_relaxed(&huge->move_holiday, BEDROCK_HUGE_HOLIDAY);
-	if (!bedrock_os_is_mapped(target)) {
+	if (bedrock_os_is_mapped(target))
+		bedrock_huge_discard(huge, target, target_bytes);
+	else
 		bedrock_sub_relaxed(&huge->space->mapped_bytes, target_bytes);
-		return;
-	}
-	bedrock_huge_unmap(huge, target);
 }
 
 /* Move the mapping, pages and header included, to a longer one. */
@@ -280,13 +353,13 @@ static struct bedrock_chunk *bedrock_huge_move(struct bedrock_huge *huge,
 {
 	size_t old_bytes = chunk->huge.mapped_bytes;
 	uint32_t holiday = bedrock_load_relaxed(&huge->move_holiday);
-	struct bedrock_chunk *target;
+	void *target;
 
 	if (holiday > 0) {
 		bedrock_store_relaxed(&huge->move_holiday, holiday - 1);
 		return NULL;
 	}
-	if (bedrock_huge_map(huge, bytes, &target))
+	if (bedrock_space_map(huge->space, bytes, &target))
 		return NULL;
 	if (bedrock_os_move(chunk, old_bytes, bytes, target)) {
 		bedrock_huge_move_failed(huge, target, bytes);
@@ -303,11 +376,16 @@ static struct bedrock_chunk *bedrock_huge_lengthen(struct bedrock_huge *huge,
 {
 	size_t old_bytes = chunk->huge.mapped_bytes;
 
+	if (bedrock_huge_charge(huge, bytes - old_bytes))
+		return NULL;
 	if (bedrock_os_resize(chunk, old_bytes, bytes)) {
 		chunk = bedrock_huge_move(huge, chunk, bytes);
-		if (!chunk)
+		if (!chunk) {
+			bedrock_huge_uncharge(huge, bytes - old_bytes);
 			return NULL;
+		}
 	}
+	chunk->huge.charged_bytes += bytes - old_bytes;
 	bedrock_add_relaxed(&huge->space->mapped_bytes, bytes - old_bytes);
 	chunk->huge.mapped_bytes = bytes;
 	return chunk;
@@ -326,11 +404,17 @@ static struct bedrock_chunk *bedrock_huge_reuse(struct bedrock_huge *huge, size_
 	if (chunk->huge.mapped_bytes < bytes) {
 		struct bedrock_chunk *longer = bedrock_huge_lengthen(huge, chunk, bytes);
 
-		if (!longer)
+		if (!longer) {
 			bedrock_huge_unmap(huge, chunk);
-		return longer;
+			return NULL;
+		}
+		chunk = longer;
 	}
 	bedrock_huge_trim(huge, chunk, bytes);
+	if (bedrock_huge_charge_whole(huge, chunk)) {
+		bedrock_huge_unmap(huge, chunk);
+		return NULL;
+	}
 	return chunk;
 }
 
@@ -352,7 +436,7 @@ int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_byt
 	if (!chunk && align_bytes > BEDROCK_CHUNK_BYTES)
 		rc = bedrock_huge_map_over_aligned(huge, need_bytes, align_bytes, &chunk);
 	else if (!chunk)
-		rc = bedrock_huge_map(huge, need_bytes, &chunk);
+		rc = bedrock_huge_map(huge, need_bytes, offset_bytes, &chunk);
 	if (rc)
 		return rc;
 	chunk->huge.is_purged = false;

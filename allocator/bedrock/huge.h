@@ -45,13 +45,16 @@ struct bedrock_huge {
 	/* Those that munmap refused. */
 	struct bedrock_huge_ring stuck;
 	_Atomic(uint64_t) live_bytes;
+	/* The sum of charged_bytes of all mappings, and of those that are being made. */
+	_Atomic(uint64_t) charged_bytes;
 	/* A mremap that moves was refused: how many growths copy before one is tried again. */
 	_Atomic(uint32_t) move_holiday;
 };
 
 void bedrock_huge_init(struct bedrock_huge *huge, struct bedrock_space *space);
 
-/* A block of its own mapping. -> 0 or -ENOMEM. *is_zero: its memory is fresh from the kernel. */
+/* A block of its own mapping. -> 0, -EDQUOT or -ENOMEM. *is_zero: its memory is fresh from the
+ * kernel. */
 int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_bytes, void **out,
 		       bool *is_zero);
 

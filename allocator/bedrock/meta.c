@@ -41,13 +41,35 @@ static int bedrock_meta_refill(struct bedrock_meta *meta)
 	return 0;
 }
 
+/* Charge the pages that [at, at + bytes) is the first to touch. */
+static int bedrock_meta_charge(struct bedrock_meta *meta, size_t bytes)
+{
+	uintptr_t mask = bedrock_os_page_bytes() - 1;
+	uintptr_t first = ((uintptr_t)meta->at + mask) & ~mask;
+	uintptr_t end = ((uintptr_t)meta->at + bytes + mask) & ~mask;
+
+	if (meta->at >= meta->first && meta->at < meta->first + sizeof(meta->first))
+		return 0;
+	if (meta->limit && bedrock_limit_charge(meta->limit, end - first))
+		return -EDQUOT;
+	bedrock_add_relaxed(&meta->charged_bytes, end - first);
+	return 0;
+}
+
+static int bedrock_meta_ensure(struct bedrock_meta *meta, size_t bytes)
+{
+	int rc = bytes <= meta->left_bytes ? 0 : bedrock_meta_refill(meta);
+
+	return rc ? rc : bedrock_meta_charge(meta, bytes);
+}
+
 void *bedrock_meta_alloc(struct bedrock_meta *meta, size_t bytes)
 {
 	void *result = NULL;
 
 	bytes = (bytes + BEDROCK_META_ALIGN_BYTES - 1) & ~(BEDROCK_META_ALIGN_BYTES - 1);
 	bedrock_lock_take(&meta->lock);
-	if (bytes <= meta->left_bytes || bedrock_meta_refill(meta) == 0) {
+	if (bedrock_meta_ensure(meta, bytes) == 0) {
 		result = meta->at;
 		meta->at += bytes;
 		meta->left_bytes -= bytes;

@@ -12,11 +12,15 @@
 #include <stddef.h>
 
 #include "allocator/bedrock/atomic.h"
+#include "allocator/bedrock/limit.h"
 #include "allocator/bedrock/lock.h"
 
 #define BEDROCK_META_STATIC_BYTES ((size_t)48 << 10)
 
-/* lock covers all but the atomic; [at, at + left_bytes) is unused and zero. */
+/*
+ * lock covers all but the atomics; [at, at + left_bytes) is unused and zero. Of what was mapped,
+ * the pages before `at` are charged; the static piece is not from here and is not charged.
+ */
 struct bedrock_meta {
 	struct bedrock_lock lock;
 	char *at;
@@ -24,6 +28,9 @@ struct bedrock_meta {
 	/* mmap was refused: this many requests fail before it is asked again. */
 	uint32_t holiday;
 	_Atomic(uint64_t) mapped_bytes;
+	_Atomic(uint64_t) charged_bytes;
+	/* Where that is charged, or NULL. */
+	struct bedrock_limit *limit;
 	char first[BEDROCK_META_STATIC_BYTES] __attribute__((aligned(64)));
 };
 

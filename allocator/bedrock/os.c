@@ -46,6 +46,9 @@ extern const unsigned int __rseq_size __attribute__((weak));
 #define BEDROCK_RSEQ_CPU_OFFSET  4
 #define BEDROCK_RSEQ_LEAST_BYTES 8u
 
+/* How many pages are looked at by one call: a byte of stack for each. */
+#define BEDROCK_OS_LOOK_PAGES 512u
+
 /*
  * Turn a libc result into 0 or -errno and put errno back. A failure stays one even if whoever
  * stands between us and the kernel forgot to say which.
@@ -116,6 +119,27 @@ bool bedrock_os_is_mapped(void *address)
 	int rc = bedrock_os_table.mincore(address, 1, &resident);
 
 	return bedrock_os_result(rc != 0, saved_errno) != -ENOMEM;
+}
+
+bool bedrock_os_is_resident(void *address, size_t bytes)
+{
+	size_t page_bytes = bedrock_os_page_bytes();
+	unsigned char resident[BEDROCK_OS_LOOK_PAGES];
+	int saved_errno = errno;
+	bool is_resident = false;
+
+	for (size_t at = 0; at < bytes && !is_resident; at += sizeof(resident) * page_bytes) {
+		size_t left_pages = (bytes - at + page_bytes - 1) / page_bytes;
+		size_t pages = left_pages < sizeof(resident) ? left_pages : sizeof(resident);
+		int rc = bedrock_os_table.mincore((char *)address + at, pages * page_bytes,
+						  resident);
+
+		is_resident = rc != 0;
+		for (size_t page = 0; page < pages && !is_resident; page++)
+			is_resident = resident[page] & 1;
+	}
+	errno = saved_errno;
+	return is_resident;
 }
 
 static int bedrock_os_rseq_cpu(void)

@@ -56,6 +56,9 @@ int bedrock_os_purge_lazily(void *address, size_t bytes);
 /* Is this page mapped at all? Used to learn what a failed move has left behind. */
 bool bedrock_os_is_mapped(void *address);
 
+/* Is any page of a mapping of ours resident? If that cannot be learnt, yes. */
+bool bedrock_os_is_resident(void *address, size_t bytes);
+
 /* The CPU this thread runs on, or 0 if that cannot be learnt. Stale as soon as it is returned. */
 unsigned bedrock_os_cpu(void);
 

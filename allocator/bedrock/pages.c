@@ -11,6 +11,8 @@
 
 /* How many chunks of one bucket are tried: those of the first may be too short by a little. */
 #define BEDROCK_BUCKET_TRIES 8u
+/* Credit above this goes back to the limit. */
+#define BEDROCK_PAGES_CREDIT_MAX (2 * BEDROCK_LIMIT_BATCH_BYTES >> BEDROCK_PAGE_SHIFT)
 
 void bedrock_pages_init(struct bedrock_pages *pages, struct bedrock_arena *arena,
 			struct bedrock_space *space)
@@ -95,7 +97,75 @@ void bedrock_pages_unlink(struct bedrock_pages *pages, struct bedrock_chunk *chu
 	bedrock_pages_bucket_remove(pages, chunk);
 }
 
-/* Put free pages into use: they rest nowhere any more. */
+/* Give back the credit above `keep_pages`. */
+static uint64_t bedrock_pages_cut_credit(struct bedrock_pages *pages, uint64_t keep_pages)
+{
+	uint64_t pages_over = 0;
+
+	if (pages->credit_pages > keep_pages)
+		pages_over = pages->credit_pages - keep_pages;
+	pages->credit_pages -= pages_over;
+	bedrock_limit_uncharge(&pages->space->limit, pages_over << BEDROCK_PAGE_SHIFT);
+	return pages_over << BEDROCK_PAGE_SHIFT;
+}
+
+/* Spend credit, and draw more if there is too little. */
+static int bedrock_pages_spend(struct bedrock_pages *pages, uint32_t count)
+{
+	if (bedrock_unlikely(count > pages->credit_pages)) {
+		uint64_t missing_bytes = (count - pages->credit_pages) << BEDROCK_PAGE_SHIFT;
+		uint64_t drawn_bytes;
+		int rc = bedrock_limit_draw(&pages->space->limit, missing_bytes, &drawn_bytes);
+
+		if (rc)
+			return rc;
+		pages->credit_pages += drawn_bytes >> BEDROCK_PAGE_SHIFT;
+	}
+	pages->credit_pages -= count;
+	bedrock_pages_count(&pages->charged_pages, count);
+	return 0;
+}
+
+/* The reverse: pages became credit, which is kept for the next only far from the limit. */
+static void bedrock_pages_earn(struct bedrock_pages *pages, uint32_t count)
+{
+	bool is_near = bedrock_limit_is_near(&pages->space->limit);
+
+	pages->credit_pages += count;
+	bedrock_pages_count(&pages->charged_pages, -(int64_t)count);
+	bedrock_pages_cut_credit(pages, is_near ? 0 : BEDROCK_PAGES_CREDIT_MAX);
+}
+
+/* Charge what is not charged yet of a range that is about to be used. */
+static int bedrock_pages_charge(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
+				struct bedrock_range range)
+{
+	struct bedrock_range whole = bedrock_chunk_whole_os_pages(range);
+	uint32_t count = whole.count - bedrock_bitmap_count(&chunk->charged, whole);
+	int rc = count > 0 ? bedrock_pages_spend(pages, count) : 0;
+
+	if (!rc && count > 0)
+		bedrock_bitmap_set(&chunk->charged, whole);
+	return rc;
+}
+
+void bedrock_pages_forget(struct bedrock_pages *pages, uint32_t charged_count)
+{
+	bedrock_lock_take(&pages->lock);
+	bedrock_pages_earn(pages, charged_count);
+	bedrock_lock_give(&pages->lock);
+}
+
+uint64_t bedrock_pages_return_credit(struct bedrock_pages *pages)
+{
+	bedrock_lock_take(&pages->lock);
+	uint64_t returned_bytes = bedrock_pages_cut_credit(pages, 0);
+
+	bedrock_lock_give(&pages->lock);
+	return returned_bytes;
+}
+
+/* Put free pages into use: they rest nowhere any more. They are charged already. */
 static void bedrock_pages_claim(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
 				struct bedrock_range range)
 {
@@ -136,6 +206,17 @@ static void bedrock_pages_unclaim(struct bedrock_pages *pages, struct bedrock_ch
 	bedrock_assert_slow(bedrock_chunk_is_valid(chunk));
 }
 
+/* Where in the chunk the request fits, or BEDROCK_BITMAP_BITS. */
+static uint32_t bedrock_pages_fit(const struct bedrock_chunk *chunk,
+				  const struct bedrock_pages_request *request)
+{
+	struct bedrock_bitmap taken = chunk->used;
+
+	for (uint32_t word = 0; request->is_frugal && word < BEDROCK_BITMAP_WORDS; word++)
+		taken.words[word] |= ~chunk->charged.words[word];
+	return bedrock_bitmap_find_clear(&taken, request->page_count, request->align_pages);
+}
+
 /* A chunk of this bucket that can serve the request, and where. */
 static struct bedrock_chunk *bedrock_pages_search(const struct bedrock_pages *pages,
 						  uint32_t bucket,
@@ -146,8 +227,7 @@ static struct bedrock_chunk *bedrock_pages_search(const struct bedrock_pages *pa
 
 	for (uint32_t i = 0; chunk && i < BEDROCK_BUCKET_TRIES; i++) {
 		if (chunk->longest_free >= request->page_count) {
-			*first = bedrock_bitmap_find_clear(&chunk->used, request->page_count,
-							   request->align_pages);
+			*first = bedrock_pages_fit(chunk, request);
 			if (*first != BEDROCK_BITMAP_BITS)
 				return chunk;
 		}
@@ -174,20 +254,30 @@ static struct bedrock_chunk *bedrock_pages_find(const struct bedrock_pages *page
 	return NULL;
 }
 
-/* Map another chunk. The lock is dropped meanwhile, as the kernel may take its time. */
-static int bedrock_pages_grow(struct bedrock_pages *pages)
+/* Map another chunk, for a run of so many pages. The lock is dropped meanwhile. */
+static int bedrock_pages_grow(struct bedrock_pages *pages, uint32_t page_count)
 {
+	struct bedrock_range header = { .first = 0, .count = BEDROCK_CHUNK_HEADER_PAGES };
+	uint32_t header_count = bedrock_chunk_whole_os_pages(header).count;
 	void *address;
+	/* With the run that is to follow: no chunk is mapped in vain. */
+	int rc = bedrock_pages_spend(pages, header_count + page_count);
 
+	if (rc)
+		return rc;
 	bedrock_lock_give(&pages->lock);
-	int rc = bedrock_space_map(pages->space, BEDROCK_CHUNK_BYTES, &address);
-
+	rc = bedrock_space_map(pages->space, BEDROCK_CHUNK_BYTES, &address);
 	if (!rc)
 		bedrock_chunk_init(address, pages->arena);
 	bedrock_lock_take(&pages->lock);
-	if (!rc)
-		bedrock_pages_link(pages, address);
-	return rc;
+	if (rc)
+		bedrock_pages_earn(pages, header_count + page_count);
+	if (rc)
+		return rc;
+	bedrock_pages_link(pages, address);
+	pages->credit_pages += page_count;
+	bedrock_pages_count(&pages->charged_pages, -(int64_t)page_count);
+	return 0;
 }
 
 static void bedrock_pages_write_map(struct bedrock_chunk *chunk, struct bedrock_range range,
@@ -201,45 +291,62 @@ static void bedrock_pages_write_map(struct bedrock_chunk *chunk, struct bedrock_
 		chunk->head_of[page] = (uint16_t)range.first;
 }
 
-static struct bedrock_run *bedrock_pages_begin_run(struct bedrock_pages *pages,
-						   struct bedrock_chunk *chunk,
-						   struct bedrock_range range, unsigned class_index,
-						   bool *is_zero)
+static int bedrock_pages_begin_run(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
+				   struct bedrock_range range, unsigned class_index,
+				   struct bedrock_run **out, bool *is_zero)
 {
 	struct bedrock_run *run = &chunk->runs[range.first];
+	int rc = bedrock_pages_charge(pages, chunk, range);
 
+	if (rc)
+		return rc;
 	bedrock_pages_claim(pages, chunk, range);
 	*is_zero = bedrock_bitmap_set(&chunk->touched, range) == range.count;
 	bedrock_pages_write_map(chunk, range, class_index);
 	run->page_count = (uint16_t)range.count;
 	run->class_index = (uint8_t)class_index;
 	bedrock_assert_slow(bedrock_chunk_is_valid(chunk));
-	return run;
+	*out = run;
+	return 0;
+}
+
+/* The lock is held. */
+static int bedrock_pages_alloc_locked(struct bedrock_pages *pages,
+				      const struct bedrock_pages_request *request,
+				      struct bedrock_run **out, bool *is_zero)
+{
+	struct bedrock_range range = { .count = request->page_count };
+	struct bedrock_chunk *chunk = bedrock_pages_find(pages, request, &range.first);
+
+	if (!chunk) {
+		int rc = request->may_grow ? bedrock_pages_grow(pages, request->page_count)
+					   : -ENOMEM;
+
+		if (!rc)
+			chunk = bedrock_pages_find(pages, request, &range.first);
+		if (!chunk)
+			return rc ? rc : -ENOMEM;
+	}
+	return bedrock_pages_begin_run(pages, chunk, range, request->class_index, out, is_zero);
 }
 
 int bedrock_pages_alloc(struct bedrock_pages *pages, const struct bedrock_pages_request *request,
 			struct bedrock_run **out, bool *is_zero)
 {
-	uint32_t first;
-	int rc = 0;
+	struct bedrock_pages_request frugal = *request;
 
 	bedrock_lock_take(&pages->lock);
-	struct bedrock_chunk *chunk = bedrock_pages_find(pages, request, &first);
+	int rc = bedrock_pages_alloc_locked(pages, request, out, is_zero);
 
-	if (!chunk) {
-		rc = request->may_grow ? bedrock_pages_grow(pages) : -ENOMEM;
-		if (!rc)
-			chunk = bedrock_pages_find(pages, request, &first);
+	if (bedrock_unlikely(rc == -EDQUOT)) {
+		/* Pages that rest here cost nothing: better those than to purge them for others. */
+		frugal.is_frugal = true;
+		frugal.may_grow = false;
+		if (bedrock_pages_alloc_locked(pages, &frugal, out, is_zero) == 0)
+			rc = 0;
 	}
-	if (chunk)
-		*out = bedrock_pages_begin_run(pages, chunk,
-					       (struct bedrock_range){
-						       .first = first,
-						       .count = request->page_count,
-					       },
-					       request->class_index, is_zero);
 	bedrock_lock_give(&pages->lock);
-	return chunk ? 0 : -ENOMEM;
+	return rc;
 }
 
 void bedrock_pages_free(struct bedrock_pages *pages, struct bedrock_run *run)
@@ -280,11 +387,12 @@ int bedrock_pages_extend(struct bedrock_pages *pages, struct bedrock_run *run, u
 
 	bedrock_lock_take(&pages->lock);
 	if (more.first + more.count <= BEDROCK_CHUNK_PAGES &&
-	    bedrock_bitmap_next_set(&chunk->used, more.first) >= more.first + more.count) {
+	    bedrock_bitmap_next_set(&chunk->used, more.first) >= more.first + more.count)
+		rc = bedrock_pages_charge(pages, chunk, more);
+	if (!rc) {
 		bedrock_pages_claim(pages, chunk, more);
 		bedrock_bitmap_set(&chunk->touched, more);
 		run->page_count = (uint16_t)count;
-		rc = 0;
 	}
 	bedrock_lock_give(&pages->lock);
 	return rc;
@@ -333,7 +441,12 @@ uint32_t bedrock_pages_isolate(struct bedrock_pages *pages, struct bedrock_chunk
 void bedrock_pages_release(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
 			   enum bedrock_rest kind, struct bedrock_range range)
 {
+	struct bedrock_range inner = bedrock_chunk_inner_os_pages(range);
+
 	bedrock_lock_take(&pages->lock);
+	/* What is advised is whole pages of the kernel; the ends, if any, may be resident still. */
+	if (kind == BEDROCK_REST_COUNT)
+		bedrock_pages_earn(pages, bedrock_bitmap_clear(&chunk->charged, inner));
 	bedrock_pages_unclaim(pages, chunk, kind, range);
 	bedrock_lock_give(&pages->lock);
 }
@@ -343,6 +456,7 @@ bool bedrock_pages_is_valid(const struct bedrock_pages *pages)
 	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
 	uint64_t rest[BEDROCK_REST_COUNT] = { 0, 0 };
 	uint64_t used = 0;
+	uint64_t charged = 0;
 	uint32_t chunks = 0;
 
 	for (const struct bedrock_chunk *chunk = pages->all; chunk; chunk = chunk->all_next) {
@@ -353,6 +467,7 @@ bool bedrock_pages_is_valid(const struct bedrock_pages *pages)
 		for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++)
 			rest[kind] += bedrock_bitmap_count(&chunk->rest[kind], whole);
 		used += chunk->used_count;
+		charged += bedrock_bitmap_count(&chunk->charged, whole);
 		chunks++;
 	}
 	for (uint32_t bucket = 0; bucket < BEDROCK_BUCKET_COUNT; bucket++) {
@@ -360,6 +475,8 @@ bool bedrock_pages_is_valid(const struct bedrock_pages *pages)
 			return false;
 	}
 	return chunks == pages->chunk_count && used == bedrock_load_relaxed(&pages->used_pages) &&
+	       charged == bedrock_load_relaxed(&pages->charged_pages) &&
+	       pages->credit_pages <= BEDROCK_PAGES_CREDIT_MAX &&
 	       rest[0] == bedrock_load_relaxed(&pages->rest_pages[0]) &&
 	       rest[1] == bedrock_load_relaxed(&pages->rest_pages[1]);
 }

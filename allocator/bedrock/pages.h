@@ -26,6 +26,8 @@
  *	bit b of bucket_bits is set exactly if buckets[b] is not empty
  *	a chunk is in the bucket of its longest_free, and on the list of all chunks
  *	rest_pages[k] is the sum of |rest[k]| over all chunks, used_pages that of used_count
+ *	charged_pages is the sum of |charged| over all chunks, those that decay has in hand included
+ *	charged_pages + credit_pages is what this arena has charged to the limit
  */
 struct bedrock_pages {
 	struct bedrock_lock lock;
@@ -35,6 +37,9 @@ struct bedrock_pages {
 	struct bedrock_chunk *all;
 	uint64_t bucket_bits;
 	struct bedrock_chunk *buckets[BEDROCK_BUCKET_COUNT];
+	/* Charged, and not yet spent: at most two batches. */
+	uint64_t credit_pages;
+	_Atomic(uint64_t) charged_pages;
 	_Atomic(uint64_t) used_pages;
 	_Atomic(uint64_t) rest_pages[BEDROCK_REST_COUNT];
 };
@@ -48,14 +53,17 @@ struct bedrock_pages_request {
 	unsigned class_index;
 	/* May a new chunk be mapped? */
 	bool may_grow;
+	/* Only pages that are charged already: the limit has no room for more. */
+	bool is_frugal;
 };
 
 void bedrock_pages_init(struct bedrock_pages *pages, struct bedrock_arena *arena,
 			struct bedrock_space *space);
 
 /*
- * Take a run. -> 0, or -ENOMEM. *is_zero tells that its memory is as the kernel first made it;
- * pages that were ever handed out do not count, even when madvise claims to have dropped them.
+ * Take a run. -> 0, -ENOMEM, or -EDQUOT for the memory limit. *is_zero tells that its memory is as
+ * the kernel first made it; pages that were ever handed out do not count, even when madvise claims
+ * to have dropped them.
  */
 int bedrock_pages_alloc(struct bedrock_pages *pages, const struct bedrock_pages_request *request,
 			struct bedrock_run **out, bool *is_zero);
@@ -66,7 +74,7 @@ void bedrock_pages_free(struct bedrock_pages *pages, struct bedrock_run *run);
 /* Give back the tail of a large run. */
 void bedrock_pages_shrink(struct bedrock_pages *pages, struct bedrock_run *run, uint32_t count);
 
-/* Lengthen a large run where it stands. -> 0, or -ENOMEM if the pages behind it are not free. */
+/* Lengthen a large run where it stands. -> 0, -EDQUOT, or -ENOMEM if what is behind is in use. */
 int bedrock_pages_extend(struct bedrock_pages *pages, struct bedrock_run *run, uint32_t count);
 
 /*
@@ -78,13 +86,22 @@ uint32_t bedrock_pages_isolate(struct bedrock_pages *pages, struct bedrock_chunk
 			       enum bedrock_rest kind, struct bedrock_bitmap *wanted,
 			       struct bedrock_range *ranges, uint32_t range_max);
 
-/* Take lent pages back; they rest in `kind`, or nowhere (clean) if kind is REST_COUNT. */
+/*
+ * Take lent pages back; they rest in `kind`, or nowhere (clean) if kind is REST_COUNT: the
+ * kernel has then taken them, and they are charged no more.
+ */
 void bedrock_pages_release(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
 			   enum bedrock_rest kind, struct bedrock_range range);
 
 /* Add a chunk, or take it away; the caller holds the lock. Only decay takes chunks away. */
 void bedrock_pages_link(struct bedrock_pages *pages, struct bedrock_chunk *chunk);
 void bedrock_pages_unlink(struct bedrock_pages *pages, struct bedrock_chunk *chunk);
+
+/* A chunk with so many charged pages was unmapped. */
+void bedrock_pages_forget(struct bedrock_pages *pages, uint32_t charged_count);
+
+/* Return all credit to the limit. -> how many bytes that was. */
+uint64_t bedrock_pages_return_credit(struct bedrock_pages *pages);
 
 /* Does the invariant above the struct hold? The lock is held. */
 bool bedrock_pages_is_valid(const struct bedrock_pages *pages);

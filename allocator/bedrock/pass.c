@@ -17,6 +17,8 @@
 /* Ranges lent out at a time. */
 #define BEDROCK_PASS_RANGES 16u
 
+static const struct bedrock_range bedrock_pass_whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
+
 uint64_t bedrock_pass_backoff_ns(uint64_t least_ns, uint32_t failures)
 {
 	uint64_t backoff_ns = least_ns;
@@ -65,6 +67,10 @@ static int bedrock_pass_advise_now(struct bedrock_pass *pass, void *start, size_
 {
 	int rc = bedrock_os_purge(start, bytes);
 
+	/* Under a limit, being given back is believed of what is seen to be gone only. */
+	if (!rc && bedrock_limit_is_set(&pass->heap->space.limit) &&
+	    bedrock_os_is_resident(start, bytes))
+		rc = -EIO;
 	if (rc)
 		return rc;
 	bedrock_add_relaxed(&pass->heap->purges.calls, 1);
@@ -85,6 +91,7 @@ static enum bedrock_rest bedrock_pass_advise(struct bedrock_pass *pass,
 	/* Smaller than a kernel page: it has to wait for its neighbours. */
 	if (bytes == 0)
 		return pass->from;
+	pass->calls++;
 	if (pass->to == BEDROCK_REST_MUZZY)
 		rc = bedrock_pass_advise_lazily(pass, start, bytes);
 	if (rc == -EINVAL || rc == -ENOSYS) {
@@ -104,7 +111,8 @@ static enum bedrock_rest bedrock_pass_advise(struct bedrock_pass *pass,
 static bool bedrock_pass_is_over(const struct bedrock_pass *pass)
 {
 	return pass->refusals >= BEDROCK_PASS_REFUSALS_MAX ||
-	       pass->done_bytes >= pass->budget_bytes;
+	       pass->done_bytes >= pass->budget_bytes ||
+	       (pass->budget_bytes != UINT64_MAX && pass->calls >= BEDROCK_PASS_CALLS_MAX);
 }
 
 /* The pages that are due; the rest have now been seen once. */
@@ -137,6 +145,9 @@ static bool bedrock_pass_some_pages(struct bedrock_pass *pass, struct bedrock_ch
 			state = bedrock_pass_advise(pass, chunk, ranges[i]);
 		bedrock_pages_release(pages, chunk, state, ranges[i]);
 	}
+	/* Of pages whose age counts, the rest would not be seen as due again. */
+	if (pass->is_all_due && bedrock_pass_is_over(pass))
+		return false;
 	return count > 0 && pass->refusals < BEDROCK_PASS_REFUSALS_MAX;
 }
 
@@ -157,7 +168,6 @@ static bool bedrock_chunk_is_all_due(const struct bedrock_chunk *chunk, bool is_
 static bool bedrock_pass_take_chunk(const struct bedrock_pass *pass, struct bedrock_chunk *chunk)
 {
 	struct bedrock_pages *pages = &pass->arena->pages;
-	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
 	bool is_taken;
 
 	bedrock_lock_take(&pages->lock);
@@ -171,8 +181,9 @@ static bool bedrock_pass_take_chunk(const struct bedrock_pass *pass, struct bedr
 				stage->cursor = chunk->all_next;
 		}
 		for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++)
-			bedrock_sub_relaxed(&pages->rest_pages[kind],
-					    bedrock_bitmap_count(&chunk->rest[kind], whole));
+			bedrock_sub_relaxed(
+				&pages->rest_pages[kind],
+				bedrock_bitmap_count(&chunk->rest[kind], bedrock_pass_whole));
 	}
 	bedrock_lock_give(&pages->lock);
 	return is_taken;
@@ -182,13 +193,12 @@ static bool bedrock_pass_take_chunk(const struct bedrock_pass *pass, struct bedr
 static void bedrock_pass_put_chunk(struct bedrock_pass *pass, struct bedrock_chunk *chunk)
 {
 	struct bedrock_pages *pages = &pass->arena->pages;
-	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
 
 	bedrock_lock_take(&pages->lock);
 	bedrock_pages_link(pages, chunk);
 	for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++)
 		bedrock_add_relaxed(&pages->rest_pages[kind],
-				    bedrock_bitmap_count(&chunk->rest[kind], whole));
+				    bedrock_bitmap_count(&chunk->rest[kind], bedrock_pass_whole));
 	bedrock_lock_give(&pages->lock);
 }
 
@@ -198,11 +208,10 @@ static void bedrock_pass_put_chunk(struct bedrock_pass *pass, struct bedrock_chu
  */
 static uint64_t bedrock_chunk_rest_bytes(const struct bedrock_chunk *chunk)
 {
-	struct bedrock_range whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
 	uint64_t pages = 0;
 
 	for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++)
-		pages += bedrock_bitmap_count(&chunk->rest[kind], whole);
+		pages += bedrock_bitmap_count(&chunk->rest[kind], bedrock_pass_whole);
 	return pages << BEDROCK_PAGE_SHIFT;
 }
 
@@ -218,6 +227,7 @@ static bool bedrock_pass_unmap(struct bedrock_pass *pass, struct bedrock_chunk *
 	if (!bedrock_pass_take_chunk(pass, chunk))
 		return false;
 	const uint64_t rest_bytes = bedrock_chunk_rest_bytes(chunk);
+	uint32_t charged_count = bedrock_bitmap_count(&chunk->charged, bedrock_pass_whole);
 
 	if (bedrock_space_unmap(pass->arena->pages.space, chunk, BEDROCK_CHUNK_BYTES)) {
 		bedrock_pass_put_chunk(pass, chunk);
@@ -226,6 +236,7 @@ static bool bedrock_pass_unmap(struct bedrock_pass *pass, struct bedrock_chunk *
 		decay->failed_unmaps += decay->failed_unmaps < 8;
 		return false;
 	}
+	bedrock_pages_forget(&pass->arena->pages, charged_count);
 	decay->failed_unmaps = 0;
 	pass->done_bytes += rest_bytes;
 	return true;

@@ -17,6 +17,8 @@ struct bedrock_heap;
 
 /* A pass is given up after this many refusals in a row. */
 #define BEDROCK_PASS_REFUSALS_MAX 4u
+/* With a budget, this many ranges are advised, and up to 15 more that were lent out already. */
+#define BEDROCK_PASS_CALLS_MAX 64u
 
 struct bedrock_pass {
 	struct bedrock_heap *heap;
@@ -28,9 +30,10 @@ struct bedrock_pass {
 	/* Age does not matter: forced, or the decay time is 0. */
 	bool is_all_due;
 	uint64_t now_ns;
-	/* The pass ends when it has given back this much. */
+	/* The pass ends when it has given back this much; short of all, calls are bounded too. */
 	uint64_t budget_bytes;
 	uint64_t done_bytes;
+	uint32_t calls;
 	/* Refused calls in a row. */
 	uint32_t refusals;
 };

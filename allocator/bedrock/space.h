@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "allocator/bedrock/atomic.h"
+#include "allocator/bedrock/limit.h"
 #include "allocator/bedrock/lock.h"
 
 #define BEDROCK_CHUNK_SHIFT   22
@@ -39,6 +40,8 @@ struct bedrock_space {
 	_Atomic(uint64_t) unmap_failures;
 	/* Leftovers beyond the table: unmapped by the end of the process only. */
 	_Atomic(uint64_t) lost_bytes;
+	/* How much of it all may be resident. */
+	struct bedrock_limit limit;
 };
 
 void bedrock_space_init(struct bedrock_space *space);
