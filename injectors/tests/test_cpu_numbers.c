@@ -48,6 +48,7 @@ TestSuite(cpu_numbers, .timeout = 60);
 Test(cpu_numbers, gap_leaves_out_the_lowest_number)
 {
 	run_shape("shape=gap");
+	tick_until("fired", 1);
 	cr_expect_eq(measured("cpus"), count_of(trial.child.pid));
 	cr_expect_geq(measured("highest"), measured("cpus"));
 	cr_expect_eq(measured("fired"), 1);
@@ -58,6 +59,7 @@ Test(cpu_numbers, gap_leaves_out_the_lowest_number)
 Test(cpu_numbers, one_leaves_a_single_cpu)
 {
 	run_shape("shape=one");
+	tick_until("fired", 1);
 	cr_expect_eq(count_of(trial.child.pid), 1);
 	cr_expect_eq(measured("fired"), 1);
 	end();
@@ -66,6 +68,7 @@ Test(cpu_numbers, one_leaves_a_single_cpu)
 Test(cpu_numbers, grow_brings_numbers_beyond_the_count_at_the_start)
 {
 	run_shape("shape=grow");
+	tick_until("fired", 1);
 	cr_expect_eq(measured("grown"), 1);
 	cr_expect_geq(measured("highest"), measured("cpus"));
 	cr_expect_eq(measured("fired"), 1);

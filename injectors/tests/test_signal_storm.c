@@ -45,7 +45,6 @@ static void run_on(int (*body)(struct child *self, void *cookie), const char *op
 	prepare();
 	start_on(body);
 	tick_for(200);
-	stop();
 }
 
 static void end(void)
@@ -59,6 +58,8 @@ TestSuite(signal_storm, .timeout = 60);
 Test(signal_storm, signals_that_are_caught_are_proved_to_have_arrived)
 {
 	run_on(wait_and_catch, "rate=500/s");
+	tick_until("fired", 1);
+	stop();
 	cr_expect_gt(measured("fired"), 0);
 	cr_expect_leq(measured("fired"), measured("sent"));
 	cr_expect_eq(measured("caught"), 1);
@@ -68,6 +69,7 @@ Test(signal_storm, signals_that_are_caught_are_proved_to_have_arrived)
 Test(signal_storm, a_target_that_does_not_catch_them_is_left_alone)
 {
 	run_on(wait_only, "rate=500/s");
+	stop();
 	cr_expect_eq(measured("sent"), 0);
 	cr_expect_eq(kill(trial.child.pid, 0), 0, "it lives");
 	end();
@@ -76,6 +78,7 @@ Test(signal_storm, a_target_that_does_not_catch_them_is_left_alone)
 Test(signal_storm, another_signal_than_the_caught_one_is_not_sent)
 {
 	run_on(wait_and_catch, "signal=PROF");
+	stop();
 	cr_expect_eq(measured("sent"), 0);
 	end();
 }
@@ -83,6 +86,8 @@ Test(signal_storm, another_signal_than_the_caught_one_is_not_sent)
 Test(signal_storm, a_signal_that_stays_pending_has_not_fired)
 {
 	run_on(wait_and_block, "rate=500/s");
+	tick_until("sent", 1);
+	stop();
 	cr_expect_eq(measured("sent"), 1);
 	cr_expect_eq(measured("fired"), 0);
 	end();

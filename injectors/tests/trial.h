@@ -88,6 +88,13 @@ static inline double measured(const char *name)
 	return -1;
 }
 
+/* A loaded machine may take long for what is over in a moment on another. */
+static inline void tick_until(const char *name, double at_least)
+{
+	for (int round = 0; round < 100 && measured(name) < at_least; round++)
+		tick_for(100);
+}
+
 static inline void restore(void)
 {
 	if (trial.injector->restore) {
