@@ -10,10 +10,32 @@
 #include <unistd.h>
 
 #include "allocator/bedrock/cache.h"
+#include "allocator/bedrock/cgroup.h"
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/os.h"
 
 struct bedrock_heap bedrock_heap;
+
+/* The limits that the options ask for. */
+static void bedrock_heap_set_limits(struct bedrock_heap *heap)
+{
+	int64_t hard = heap->options.memory_limit;
+	int64_t soft = heap->options.soft_limit;
+	uint64_t hard_bytes = (uint64_t)hard;
+
+	if (hard < 0) {
+		uint64_t group_bytes = bedrock_cgroup_limit();
+
+		if (group_bytes == 0)
+			bedrock_debug_warn("BEDROCK_CONF: the control group has no limit, "
+					   "memory_limit ignored",
+					   "", 0, "");
+		hard_bytes = group_bytes / 100 * (uint64_t)-hard;
+	}
+	uint64_t soft_bytes = soft < 0 ? hard_bytes / 100 * (uint64_t)-soft : (uint64_t)soft;
+
+	bedrock_limit_set(&heap->space.limit, hard_bytes, soft == -100 ? hard_bytes : soft_bytes);
+}
 
 static void bedrock_heap_configure(struct bedrock_heap *heap)
 {
@@ -33,6 +55,7 @@ static void bedrock_heap_configure(struct bedrock_heap *heap)
 		count = BEDROCK_ARENAS_MAX;
 	heap->huge.oversize_bytes = (uint64_t)heap->options.oversize_threshold_bytes;
 	bedrock_store_relaxed(&heap->arena_count, count);
+	bedrock_heap_set_limits(heap);
 }
 
 static void bedrock_heap_init_parts(struct bedrock_heap *heap)

@@ -9,10 +9,13 @@
 #include <string.h>
 
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/size.h"
 
 enum bedrock_option_kind {
 	BEDROCK_OPTION_INTEGER,
 	BEDROCK_OPTION_FLAG,
+	/* A size, a percentage, or the word that stands for 100 %. */
+	BEDROCK_OPTION_LIMIT,
 };
 
 /* One option. A flag is spelt by one of two words; an integer lies in [least, most]. */
@@ -40,6 +43,10 @@ static const struct bedrock_option bedrock_option_table[] = {
 	  .offset = BEDROCK_FIELD(dirty_decay_ms),
 	  .least = -1,
 	  .most = BEDROCK_MS_MAX },
+	{ .name = "memory_limit",
+	  .kind = BEDROCK_OPTION_LIMIT,
+	  .offset = BEDROCK_FIELD(memory_limit),
+	  .word_true = "cgroup" },
 	{ .name = "muzzy_decay_ms",
 	  .kind = BEDROCK_OPTION_INTEGER,
 	  .offset = BEDROCK_FIELD(muzzy_decay_ms),
@@ -65,6 +72,10 @@ static const struct bedrock_option bedrock_option_table[] = {
 	  .offset = BEDROCK_FIELD(is_retain),
 	  .word_true = "true",
 	  .word_false = "false" },
+	{ .name = "soft_limit",
+	  .kind = BEDROCK_OPTION_LIMIT,
+	  .offset = BEDROCK_FIELD(soft_limit),
+	  .word_true = "none" },
 	{ .name = "tcache",
 	  .kind = BEDROCK_OPTION_FLAG,
 	  .offset = BEDROCK_FIELD(is_tcache),
@@ -124,6 +135,24 @@ static bool bedrock_span_integer(struct bedrock_span span, int64_t *out)
 	return true;
 }
 
+/* "80%" and the like become -80. */
+static bool bedrock_span_limit(struct bedrock_span span, const char *word, int64_t *out)
+{
+	bool is_share = span.bytes > 0 && span.text[span.bytes - 1] == '%';
+
+	if (bedrock_span_is(span, word)) {
+		*out = -100;
+		return true;
+	}
+	if (!is_share)
+		return bedrock_size_parse(span.text, span.bytes, out);
+	span.bytes--;
+	if (!bedrock_span_integer(span, out) || *out < 1 || *out > 100)
+		return false;
+	*out = -*out;
+	return true;
+}
+
 static bool bedrock_option_set(const struct bedrock_option *option, struct bedrock_options *options,
 			       struct bedrock_span value)
 {
@@ -138,10 +167,13 @@ static bool bedrock_option_set(const struct bedrock_option *option, struct bedro
 		memcpy(field, &is_true, sizeof(is_true));
 		return true;
 	}
-	if (!bedrock_span_integer(value, &number))
+	if (option->kind == BEDROCK_OPTION_LIMIT) {
+		if (!bedrock_span_limit(value, option->word_true, &number))
+			return false;
+	} else if (!bedrock_span_integer(value, &number) || number < option->least ||
+		   number > option->most) {
 		return false;
-	if (number < option->least || number > option->most)
-		return false;
+	}
 	memcpy(field, &number, sizeof(number));
 	return true;
 }

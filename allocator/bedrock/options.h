@@ -31,6 +31,10 @@ struct bedrock_options {
 	int64_t tcache_max_bytes;
 	/* Huge blocks from this size on are never kept for reuse; 0 turns the rule off. */
 	int64_t oversize_threshold_bytes;
+	/* Bytes, 0 for none; below 0, minus a percentage of the control group's limit. */
+	int64_t memory_limit;
+	/* Bytes, 0 for the default; below 0, minus a percentage of the memory limit. */
+	int64_t soft_limit;
 	/* Keep the address space of chunks that are not in use. */
 	bool is_retain;
 };

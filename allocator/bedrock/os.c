@@ -9,6 +9,7 @@
 #include "allocator/bedrock/os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -32,6 +33,9 @@ struct bedrock_os_table bedrock_os_table = {
 	.madvise = madvise,
 	.mincore = mincore,
 	.getcpu = sched_getcpu,
+	.open = open,
+	.read = read,
+	.close = close,
 	.pthread_create = pthread_create,
 };
 
@@ -257,6 +261,24 @@ void bedrock_os_name_thread(const char *name)
 
 	prctl(PR_SET_NAME, name);
 	errno = saved_errno;
+}
+
+ssize_t bedrock_os_read_file(const char *path, char *out, size_t out_bytes)
+{
+	int saved_errno = errno;
+	int fd = bedrock_os_table.open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return bedrock_os_result(true, saved_errno);
+	ssize_t length = bedrock_os_table.read(fd, out, out_bytes - 1);
+	int rc = bedrock_os_result(length < 0, saved_errno);
+
+	bedrock_os_table.close(fd);
+	errno = saved_errno;
+	if (rc)
+		return rc;
+	out[length] = '\0';
+	return length;
 }
 
 void bedrock_os_write(int fd, const char *text, size_t text_bytes)

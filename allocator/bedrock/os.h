@@ -29,6 +29,9 @@ struct bedrock_os_table {
 	int (*madvise)(void *address, size_t bytes, int advice);
 	int (*mincore)(void *address, size_t bytes, unsigned char *resident);
 	int (*getcpu)(void);
+	int (*open)(const char *path, int flags, ...);
+	ssize_t (*read)(int fd, void *out, size_t bytes);
+	int (*close)(int fd);
 	int (*pthread_create)(pthread_t *thread, const pthread_attr_t *attributes,
 			      void *(*start)(void *), void *argument);
 };
@@ -82,6 +85,9 @@ int bedrock_os_thread_start(void *(*start)(void *), void *argument, size_t stack
 
 /* Name the calling thread, for those who look at the process. At most 15 characters. */
 void bedrock_os_name_thread(const char *name);
+
+/* The start of a small file, as a string of less than `out_bytes`. -> its length, or -errno. */
+ssize_t bedrock_os_read_file(const char *path, char *out, size_t out_bytes);
 
 /* Write to a descriptor and forget the outcome. */
 void bedrock_os_write(int fd, const char *text, size_t text_bytes);

@@ -11,12 +11,14 @@
 #define BEDROCK_TESTS_FAULTS_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "allocator/bedrock/os.h"
 
@@ -170,6 +172,9 @@ static inline void fault_install(void)
 		.madvise = fault_madvise,
 		.mincore = fault_mincore,
 		.getcpu = fault_getcpu,
+		.open = open,
+		.read = read,
+		.close = close,
 		.pthread_create = fault_thread,
 	};
 }

@@ -74,3 +74,28 @@ Test(options, the_last_of_several_values_wins)
 	cr_assert_eq(bedrock_options_parse(&options, "narenas:2,narenas:5"), 0);
 	cr_assert_eq(options.arena_count, 5);
 }
+
+Test(options, limits_are_sizes_shares_or_a_word)
+{
+	cr_assert_eq(bedrock_options_parse(&options, "memory_limit:64M,soft_limit:48MiB"), 0);
+	cr_assert_eq(options.memory_limit, INT64_C(64) << 20);
+	cr_assert_eq(options.soft_limit, INT64_C(48) << 20);
+	cr_assert_eq(bedrock_options_parse(&options, "memory_limit:80%,soft_limit:90%"), 0);
+	cr_assert_eq(options.memory_limit, -80);
+	cr_assert_eq(options.soft_limit, -90);
+	cr_assert_eq(bedrock_options_parse(&options, "memory_limit:cgroup,soft_limit:none"), 0);
+	cr_assert_eq(options.memory_limit, -100);
+	cr_assert_eq(options.soft_limit, -100);
+	cr_assert_eq(bedrock_options_parse(&options, "memory_limit:0"), 0);
+	cr_assert_eq(options.memory_limit, 0);
+}
+
+Test(options, bad_limits_are_refused)
+{
+	const char *text = "memory_limit:,memory_limit:64MB,memory_limit:0%,memory_limit:101%,"
+			   "memory_limit:-5,memory_limit:none,soft_limit:cgroup,memory_limit:%";
+
+	cr_assert_eq(bedrock_options_parse(&options, text), 8);
+	cr_assert_eq(options.memory_limit, 0);
+	cr_assert_eq(options.soft_limit, 0);
+}
