@@ -133,7 +133,7 @@ static void print_guard(void)
 	     "on)\n"
 	     "                  program-tail: a write behind a block\n"
 	     "\n"
-	     "  --guard          every block; a call takes about three times as long\n"
+	     "  --guard          every block; malloc and free take 2 to 5 times as long\n"
 	     "  --guard=canary   known bytes behind every block as well: 8 to 15 bytes more each\n"
 	     "  --guard=1/64     one block in 64, the others are handed on after a look at a "
 	     "word;\n"

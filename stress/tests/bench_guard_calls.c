@@ -122,20 +122,32 @@ static double instructions(const char *environment, const char *self, size_t sce
 	return one > 0 && two > one ? (two - one) / COUNTED : -1;
 }
 
-static void measure(char environment[WAYS][2 * PATH_MAX], const char *self, size_t scene)
+/* One way to run: what is set for it, and the wire that the guard writes to. */
+struct prepared {
+	char environment[2 * PATH_MAX];
+	struct hq_wire *wire;
+};
+
+static int measure(const struct prepared *prepared, const char *self, size_t scene)
 {
 	double least[WAYS];
 
 	for (int round = 0; round < ROUNDS; round++) {
 		for (size_t way = 0; way < WAYS; way++) {
-			const double ns = once(environment[way], self, scene, false, PAIRS);
+			const double ns =
+				once(prepared[way].environment, self, scene, false, PAIRS);
 
 			if (round == 0 || (ns > 0 && ns < least[way]))
 				least[way] = ns;
 		}
 	}
 	for (size_t way = 0; way < WAYS; way++) {
-		const double count = instructions(environment[way], self, scene);
+		if (prepared[way].wire && !hq_load_relaxed(&prepared[way].wire->guard.attached)) {
+			fprintf(stderr, "the guard did not watch: are its library and this of one "
+					"build?\n");
+			return -1;
+		}
+		const double count = instructions(prepared[way].environment, self, scene);
 
 		printf("%-7s %-7s %8.1f ns  %+8.1f ns", scenes[scene].name, ways[way].name,
 		       least[way], least[way] - least[0]);
@@ -144,10 +156,11 @@ static void measure(char environment[WAYS][2 * PATH_MAX], const char *self, size
 		printf("\n");
 	}
 	fflush(stdout);
+	return 0;
 }
 
 /* A wire for each way; they stay open as long as this process lives. */
-static int prepare(char environment[WAYS][2 * PATH_MAX], const char *self)
+static int prepare(struct prepared *prepared, const char *self)
 {
 	char build[PATH_MAX];
 
@@ -158,7 +171,6 @@ static int prepare(char environment[WAYS][2 * PATH_MAX], const char *self)
 		struct hq_wire *wire;
 		int fd;
 
-		environment[way][0] = '\0';
 		if (!ways[way].every)
 			continue;
 		if (hq_wire_create(&wire, &fd))
@@ -166,7 +178,8 @@ static int prepare(char environment[WAYS][2 * PATH_MAX], const char *self)
 		wire->config.guard_every = ways[way].every;
 		wire->config.guard_tails = ways[way].tails;
 		wire->config.seed = 42;
-		snprintf(environment[way], sizeof(environment[way]),
+		prepared[way].wire = wire;
+		snprintf(prepared[way].environment, sizeof(prepared[way].environment),
 			 HQ_WIRE_ENV "=/proc/%d/fd/%d LD_PRELOAD=%s/libheapquake-guard.so",
 			 (int)getpid(), fd, build);
 	}
@@ -175,7 +188,7 @@ static int prepare(char environment[WAYS][2 * PATH_MAX], const char *self)
 
 int main(int argc, char **argv)
 {
-	static char environment[WAYS][2 * PATH_MAX];
+	static struct prepared prepared[WAYS];
 	char self[PATH_MAX];
 	ssize_t length;
 
@@ -186,9 +199,10 @@ int main(int argc, char **argv)
 	if (length < 0)
 		return 1;
 	self[length] = '\0';
-	if (prepare(environment, self))
+	if (prepare(prepared, self))
 		return 1;
 	for (size_t scene = 0; scene < SCENES; scene++)
-		measure(environment, self, scene);
+		if (measure(prepared, self, scene))
+			return 1;
 	return 0;
 }
