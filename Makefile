@@ -166,7 +166,7 @@ $(B)/targets/%: stress/tests/targets/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -o $@ $< -ldl -lpthread
 
 .PHONY: tests
-tests: $(TESTS) $(STRESSES) $(TARGETS) ## build the tests without running them
+tests: $(TESTS) $(STRESSES) $(TARGETS) $(B)/bench/instructions ## build the tests without running them
 
 .PHONY: stresses
 stresses: $(STRESSES)
@@ -215,9 +215,24 @@ scenario: all ## run one scenario: S=scenarios/... [ALLOCATORS=...] [SEED=...]
 
 BENCHES := $(patsubst %.c,$(B)/%,$(sort $(wildcard injectors/tests/bench_*.c stress/tests/bench_*.c)))
 
+# Programs that allocate for allocators to be preloaded into; never built with a sanitizer.
+ALLOC_BENCHES := $(patsubst allocator/bench/%.c,$(B)/bench/%,$(sort \
+		 $(wildcard allocator/bench/bench_*.c) allocator/bench/instructions.c))
+
+$(B)/bench/instructions: allocator/bench/instructions.c
+	$(call say,BENCH,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -MMD -MP -MF $@.d -o $@ $<
+
+$(B)/bench/bench_%: allocator/bench/bench_%.c allocator/bench/measure.c
+	$(call say,BENCH,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -MMD -MP -MF $@.d -o $@ \
+		$< allocator/bench/measure.c -lpthread
+
 .PHONY: bench
-bench: all $(BENCHES) $(TARGETS) ## print measured ratios; BENCH=NAME chooses one
-	@BUILD=$(B) bash ci/bench.sh $(BENCH)
+bench: all $(BENCHES) $(ALLOC_BENCHES) $(TARGETS) ## print measured ratios; BENCH=NAME chooses one, FULL=1 takes its time
+	@BUILD=$(B) FULL=$(FULL) bash ci/bench.sh $(BENCH)
 
 .PHONY: asan
 asan: setup-check ## unit and stress programs under the address and undefined behaviour sanitizers

@@ -9,7 +9,7 @@ names=("$@")
 if [ $# = 0 ]; then
 	mapfile -t names < <(find "$build" -path '*/tests/bench_*' -type f -executable ! -path '*/obj/*' \
 		-printf '%f\n' | sed 's/^bench_//' | sort)
-	names+=(driver guard)
+	names+=(driver guard instructions alloc)
 fi
 status=0
 
@@ -57,6 +57,16 @@ for name in "${names[@]}"; do
 			echo "== guard: ${program#bench_}"
 			"$build/stress/tests/$program" || status=1
 		done
+		continue
+	fi
+	if [ "$name" = instructions ]; then
+		echo "== instructions"
+		python3 ci/bench_instructions.py "$build" || status=1
+		continue
+	fi
+	if [ "$name" = alloc ]; then
+		echo "== alloc"
+		python3 ci/bench_alloc.py "$build" ${FULL:+--full} || status=1
 		continue
 	fi
 	program=$(find "$build" -path "*/tests/bench_$name" -type f -executable ! -path '*/obj/*' | head -n 1)

@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 build=${BUILD:-build}
 parts=("$@")
-[ $# != 0 ] || parts=(lint units transcripts e2e scenarios selftest)
+[ $# != 0 ] || parts=(lint units instructions transcripts e2e scenarios selftest)
 passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -21,6 +21,11 @@ units() {
 	mapfile -t programs < <(find "$build" -path '*/tests/test_*' -type f -executable | grep -v '/obj/' |
 		grep -vE "^$build/(asan|tsan)/" | sort)
 	bash ci/units.sh "${programs[@]}"
+}
+
+# How many instructions a pair of malloc and free may take.
+instructions() {
+	python3 ci/bench_instructions.py "$build" --check
 }
 
 transcripts() {

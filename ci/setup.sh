@@ -7,7 +7,7 @@ set -euo pipefail
 
 build="gcc make pkg-config libc6-dev libyaml-dev libjansson-dev libxml2-dev zlib1g-dev"
 check="$build libcriterion-dev python3-cram clang-format shellcheck strace valgrind procps python3"
-programs="libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 stress-ng rocksdb-tools redis-server redis-tools"
+programs="libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 stress-ng rocksdb-tools redis-server redis-tools"
 
 case ${1:-} in
 build) needed=$build optional= ;;
