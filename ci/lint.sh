@@ -18,6 +18,7 @@ mapfile -t scripts < <(git ls-files '*.sh' '.ci/run' ci | xargs -r grep -lE '^#!
 allowed() {
 	case $1 in
 	*/tests/*) echo '.' ;;
+	allocator/bench/*) echo '^allocator/bench/' ;;
 	allocator/bedrock/*) echo '^allocator/bedrock/' ;;
 	allocator/faulty/*) echo '^allocator/faulty/' ;;
 	injectors/*) echo '^injectors/' ;;

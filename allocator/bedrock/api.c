@@ -108,7 +108,7 @@ __attribute__((noinline)) void bedrock_free_slow(void *block)
 {
 	unsigned class_index = bedrock_chunk_class_of(block);
 
-	bedrock_front.rooms[class_index]++;
+	bedrock_cache_hot(class_index)->room++;
 	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
 		bedrock_large_free(block);
 	else
@@ -156,21 +156,30 @@ size_t bedrock_malloc_usable_size(void *block)
 	return bedrock_class_bytes(class_index);
 }
 
-/* An aligned block, without touching errno. align_bytes is a power of two. */
-static void *bedrock_alloc_aligned(size_t align_bytes, size_t bytes)
+static void *bedrock_alloc_aligned_slow(unsigned class_index, size_t align_bytes, size_t bytes)
 {
 	const struct bedrock_large_request request = { .bytes = bytes, .align_bytes = align_bytes };
 
 	if (bytes > PTRDIFF_MAX || align_bytes > PTRDIFF_MAX)
 		return NULL;
+	bedrock_heap_ensure(&bedrock_heap);
+	void *block = bedrock_alloc(&request, class_index);
+
+	bedrock_tick();
+	return block;
+}
+
+/* An aligned block, without touching errno. align_bytes is a power of two. */
+static inline void *bedrock_alloc_aligned(size_t align_bytes, size_t bytes)
+{
 	unsigned class_index = bedrock_class_for_aligned(bytes, align_bytes);
 
-	void *block = class_index == BEDROCK_CLASS_NONE ? NULL : bedrock_fast_pop(class_index);
+	/* The magazine of no class is always empty. */
+	void *block = bedrock_fast_pop(bedrock_cache_hot(class_index));
 
-	if (block)
-		return block;
-	bedrock_heap_ensure(&bedrock_heap);
-	return bedrock_alloc(&request, class_index);
+	return bedrock_likely(block != NULL)
+		       ? block
+		       : bedrock_alloc_aligned_slow(class_index, align_bytes, bytes);
 }
 
 int bedrock_posix_memalign(void **out, size_t align_bytes, size_t bytes)
@@ -179,7 +188,6 @@ int bedrock_posix_memalign(void **out, size_t align_bytes, size_t bytes)
 		return EINVAL;
 	void *block = bedrock_alloc_aligned(align_bytes, bytes);
 
-	bedrock_tick();
 	if (!block)
 		return ENOMEM;
 	*out = block;
@@ -190,7 +198,9 @@ void *bedrock_aligned_alloc(size_t align_bytes, size_t bytes)
 {
 	if (!bedrock_is_power_of_two(align_bytes))
 		return bedrock_fail(EINVAL);
-	return bedrock_finish(bedrock_alloc_aligned(align_bytes, bytes));
+	void *block = bedrock_alloc_aligned(align_bytes, bytes);
+
+	return bedrock_likely(block != NULL) ? block : bedrock_fail(ENOMEM);
 }
 
 void *bedrock_memalign(size_t align_bytes, size_t bytes)

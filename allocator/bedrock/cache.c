@@ -29,7 +29,9 @@ enum bedrock_thread_phase {
 	BEDROCK_THREAD_OVER,
 };
 
-__thread struct bedrock_front bedrock_front = { .class_of_tiny = { BEDROCK_TINY_ROWS } };
+__thread struct bedrock_front bedrock_front = {
+	.key_of_tiny = { BEDROCK_TINY_ROWS(BEDROCK_KEY_SHIFT) },
+};
 
 __thread struct bedrock_cache *bedrock_cache_current;
 
@@ -121,14 +123,15 @@ static void bedrock_cache_return_spare(struct bedrock_cache *cache, unsigned cla
 static void bedrock_cache_set_hot(const struct bedrock_cache *cache, unsigned class_index,
 				  void *head, uint32_t count)
 {
-	bedrock_front.heads[class_index] = head;
-	bedrock_front.rooms[class_index] =
-		(int32_t)cache->sides[class_index].limit - (int32_t)count;
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+
+	hot->head = head;
+	hot->room = (int32_t)cache->sides[class_index].limit - (int32_t)count;
 }
 
 static void bedrock_cache_return_hot(struct bedrock_cache *cache, unsigned class_index)
 {
-	void *head = bedrock_front.heads[class_index];
+	void *head = bedrock_cache_hot(class_index)->head;
 
 	bedrock_cache_set_hot(cache, class_index, NULL, 0);
 	if (head)
@@ -142,7 +145,7 @@ static void bedrock_cache_set_limit(struct bedrock_cache *cache, unsigned class_
 	int64_t pair_bytes = 2 * (int64_t)bedrock_class_bytes(class_index);
 
 	cache->spare_bytes += ((int64_t)side->limit - (int64_t)limit) * pair_bytes;
-	bedrock_front.rooms[class_index] += (int32_t)limit - (int32_t)side->limit;
+	bedrock_cache_hot(class_index)->room += (int32_t)limit - (int32_t)side->limit;
 	side->limit = limit;
 }
 
@@ -201,7 +204,7 @@ static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_c
 	side->has_missed = false;
 	bedrock_cache_return_spare(cache, class_index);
 	bedrock_cache_set_limit(cache, class_index, side->limit / 2);
-	if (bedrock_front.rooms[class_index] < 0)
+	if (bedrock_cache_hot(class_index)->room < 0)
 		bedrock_cache_return_hot(cache, class_index);
 	bedrock_cache_lower_budget(cache, BEDROCK_CACHE_STEP_BYTES);
 }
@@ -211,7 +214,7 @@ static bool bedrock_cache_empty(struct bedrock_cache *cache)
 	bool had_any = false;
 
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
-		had_any |= bedrock_front.heads[i] || cache->sides[i].head;
+		had_any |= bedrock_cache_hot(i)->head || cache->sides[i].head;
 		bedrock_cache_return_spare(cache, i);
 		bedrock_cache_return_hot(cache, i);
 	}
@@ -331,16 +334,18 @@ void *bedrock_cache_alloc(unsigned class_index)
 	if (!cache)
 		return bedrock_cache_alloc_direct(class_index);
 	bedrock_cache_note_slow(cache, class_index);
-	if (!bedrock_front.heads[class_index] && bedrock_cache_fill(cache, class_index))
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+
+	if (!hot->head && bedrock_cache_fill(cache, class_index))
 		return NULL;
-	return bedrock_fast_pop(class_index);
+	return bedrock_fast_pop(hot);
 }
 
 /* The hot magazine becomes the spare one; the old spare one is returned. */
 static void bedrock_cache_set_aside(struct bedrock_cache *cache, unsigned class_index)
 {
 	struct bedrock_cache_side *side = &cache->sides[class_index];
-	void *head = bedrock_front.heads[class_index];
+	void *head = bedrock_cache_hot(class_index)->head;
 	uint32_t count = bedrock_cache_hot_count(cache, class_index);
 
 	bedrock_cache_return_spare(cache, class_index);
@@ -358,15 +363,16 @@ void bedrock_cache_free(void *block, unsigned class_index)
 		bedrock_slab_return(class_index, block);
 		return;
 	}
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+
 	bedrock_cache_note_slow(cache, class_index);
-	if (bedrock_front.rooms[class_index] <= 0) {
+	if (hot->room <= 0) {
 		bedrock_cache_grow(cache, class_index);
-		if (bedrock_front.rooms[class_index] <= 0)
+		if (hot->room <= 0)
 			bedrock_cache_set_aside(cache, class_index);
 	}
-	bedrock_front.rooms[class_index]--;
-	*(void **)block = bedrock_front.heads[class_index];
-	bedrock_front.heads[class_index] = block;
+	hot->room--;
+	bedrock_fast_push(hot, block);
 	/* A class that may not be cached at all. */
 	if (cache->sides[class_index].limit == 0)
 		bedrock_cache_return_hot(cache, class_index);

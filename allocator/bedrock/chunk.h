@@ -99,7 +99,7 @@ struct bedrock_huge_part {
  *	u, r(DIRTY) and r(MUZZY) are disjoint; aged[k] is a subset of rest[k]
  *	u and r(k) are subsets of `charged`, and so is what the kernel holds of the chunk
  *	r(k) is a subset of `touched`; longest_free is the longest run of clear bits in `used`
- * The maps are covered by the lock of the arena's pages. class_of and head_of of a run are
+ * The maps are covered by the lock of the arena's pages. key_of and head_of of a run are
  * written while nobody else knows the run's blocks, and read without a lock.
  */
 struct bedrock_chunk {
@@ -113,8 +113,9 @@ struct bedrock_chunk {
 	uint32_t used_count;
 	uint32_t bucket;
 	struct bedrock_huge_part huge;
-	/* One more than there are pages: a block at the very end of the mask range is huge. */
-	uint8_t class_of[BEDROCK_CHUNK_PAGES + 1];
+	/* Keys. One more than there are pages: a block at the very end of the mask range is huge.
+	 */
+	uint8_t key_of[BEDROCK_CHUNK_PAGES + 1];
 
 	struct bedrock_bitmap used;
 	/* Pages that were ever handed out: all others are zero as the kernel made them. */
@@ -135,6 +136,8 @@ struct bedrock_chunk {
 
 _Static_assert(offsetof(struct bedrock_chunk, used) <= BEDROCK_PAGE_BYTES,
 	       "a huge block has only the first page of a chunk header");
+_Static_assert(BEDROCK_CLASS_LARGE << BEDROCK_KEY_SHIFT <= UINT8_MAX,
+	       "a key fits into the page map");
 _Static_assert(BEDROCK_BITMAP_BITS == BEDROCK_CHUNK_PAGES, "one bit per page");
 _Static_assert(sizeof(struct bedrock_run) == 64, "one cache line per run");
 
@@ -152,12 +155,18 @@ static inline size_t bedrock_chunk_page_index(const struct bedrock_chunk *chunk,
 	return (size_t)((uintptr_t)block - (uintptr_t)chunk) >> BEDROCK_PAGE_SHIFT;
 }
 
-/* The page map's answer: a size class, BEDROCK_CLASS_LARGE, or BEDROCK_CLASS_NONE for huge. */
-static inline unsigned bedrock_chunk_class_of(const void *block)
+/* The page map's answer, as a key. */
+static inline size_t bedrock_chunk_key_of(const void *block)
 {
 	const struct bedrock_chunk *chunk = bedrock_chunk_of(block);
 
-	return chunk->class_of[bedrock_chunk_page_index(chunk, block)];
+	return chunk->key_of[bedrock_chunk_page_index(chunk, block)];
+}
+
+/* The same as a size class, BEDROCK_CLASS_LARGE, or BEDROCK_CLASS_NONE for huge. */
+static inline unsigned bedrock_chunk_class_of(const void *block)
+{
+	return (unsigned)(bedrock_chunk_key_of(block) >> BEDROCK_KEY_SHIFT);
 }
 
 /* The slab that contains a small block. */

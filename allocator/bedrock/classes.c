@@ -11,16 +11,16 @@
 #include "allocator/bedrock/chunk.h"
 
 /* clang-format off */
-const uint8_t bedrock_class_of_tiny[BEDROCK_TINY_SLOTS] = { BEDROCK_TINY_ROWS };
+const uint8_t bedrock_class_of_tiny[BEDROCK_TINY_SLOTS] = { BEDROCK_TINY_ROWS(0) };
 
 /* Slots of 128 bytes up to 64 KiB; the first eight belong to the table above. */
 const uint8_t bedrock_class_of_medium[513] = {
-	BEDROCK_ROW(8, 1, 33),
-	BEDROCK_ROW(16, 2, 41),
-	BEDROCK_ROW(32, 4, 49),
-	BEDROCK_ROW(64, 8, 57),
-	BEDROCK_ROW(128, 16, 65),
-	BEDROCK_ROW(256, 32, 73),
+	BEDROCK_ROW(8, 1, 33, 0),
+	BEDROCK_ROW(16, 2, 41, 0),
+	BEDROCK_ROW(32, 4, 49, 0),
+	BEDROCK_ROW(64, 8, 57, 0),
+	BEDROCK_ROW(128, 16, 65, 0),
+	BEDROCK_ROW(256, 32, 73, 0),
 };
 
 #define BEDROCK_EIGHT(base, step)                                                                  \
@@ -47,12 +47,16 @@ unsigned bedrock_class_for_aligned(size_t bytes, size_t align_bytes)
 {
 	if (bytes > BEDROCK_SMALL_MAX_BYTES || align_bytes > BEDROCK_PAGE_BYTES)
 		return BEDROCK_CLASS_NONE;
-	/* A slab begins on a page, so a block is aligned when its size is a multiple. */
-	for (unsigned index = bedrock_class_for(bytes); index < BEDROCK_CLASS_COUNT; index++) {
-		if ((bedrock_class_bytes(index) & (align_bytes - 1)) == 0)
-			return index;
-	}
-	return BEDROCK_CLASS_NONE;
+	size_t whole_bytes = (bytes + align_bytes - 1) & ~(align_bytes - 1);
+
+	if (whole_bytes > BEDROCK_SMALL_MAX_BYTES)
+		return BEDROCK_CLASS_NONE;
+	/*
+	 * A slab begins on a page, so a block is aligned when its size is a multiple. The class of
+	 * a multiple is one: where classes lie closer than the alignment it is one of them, and
+	 * where they do not, all of them are multiples.
+	 */
+	return bedrock_class_for(whole_bytes ? whole_bytes : align_bytes);
 }
 
 static unsigned bedrock_class_least_blocks(size_t block_bytes)
@@ -83,5 +87,5 @@ unsigned bedrock_class_magazine_max(unsigned class_index)
 {
 	size_t blocks = BEDROCK_SMALL_MAX_BYTES / bedrock_class_bytes(class_index);
 
-	return blocks > 1024 ? 1024 : (unsigned)blocks;
+	return blocks > 512 ? 512 : (unsigned)blocks;
 }

@@ -25,28 +25,35 @@
 #define BEDROCK_TINY_SHIFT     4
 #define BEDROCK_MEDIUM_SHIFT   7
 
+/*
+ * Where every instruction counts, a class goes by its key, which times eight is the distance of its
+ * hot magazine: a factor that an address can have, as that of a whole magazine is not.
+ */
+#define BEDROCK_KEY_SHIFT      1
+#define BEDROCK_KEY_UNIT_BYTES 8u
+
 /* Slots of 16 bytes from 0 to BEDROCK_TINY_MAX_BYTES. */
 #define BEDROCK_TINY_SLOTS 65u
 
 /* clang-format off */
 /* Eight classes that each serve `step` table slots, the first slot after `base` first. */
-#define BEDROCK_ROW(base, step, first)                                                             \
-	[(base) + 1 ... (base) + (step)] = (first),                                                \
-	[(base) + 1 + (step) ... (base) + 2 * (step)] = (first) + 1,                               \
-	[(base) + 1 + 2 * (step) ... (base) + 3 * (step)] = (first) + 2,                           \
-	[(base) + 1 + 3 * (step) ... (base) + 4 * (step)] = (first) + 3,                           \
-	[(base) + 1 + 4 * (step) ... (base) + 5 * (step)] = (first) + 4,                           \
-	[(base) + 1 + 5 * (step) ... (base) + 6 * (step)] = (first) + 5,                           \
-	[(base) + 1 + 6 * (step) ... (base) + 7 * (step)] = (first) + 6,                           \
-	[(base) + 1 + 7 * (step) ... (base) + 8 * (step)] = (first) + 7
+#define BEDROCK_ROW(base, step, first, shift)                                                      \
+	[(base) + 1 ... (base) + (step)] = (first) << (shift),                                     \
+	[(base) + 1 + (step) ... (base) + 2 * (step)] = ((first) + 1) << (shift),                  \
+	[(base) + 1 + 2 * (step) ... (base) + 3 * (step)] = ((first) + 2) << (shift),              \
+	[(base) + 1 + 3 * (step) ... (base) + 4 * (step)] = ((first) + 3) << (shift),              \
+	[(base) + 1 + 4 * (step) ... (base) + 5 * (step)] = ((first) + 4) << (shift),              \
+	[(base) + 1 + 5 * (step) ... (base) + 6 * (step)] = ((first) + 5) << (shift),              \
+	[(base) + 1 + 6 * (step) ... (base) + 7 * (step)] = ((first) + 6) << (shift),              \
+	[(base) + 1 + 7 * (step) ... (base) + 8 * (step)] = ((first) + 7) << (shift)
 
-/* A request of no bytes gets the smallest block. */
-#define BEDROCK_TINY_ROWS                                                                          \
-	[0] = 1,                                                                                   \
-	BEDROCK_ROW(0, 1, 1),                                                                      \
-	BEDROCK_ROW(8, 1, 9),                                                                      \
-	BEDROCK_ROW(16, 2, 17),                                                                    \
-	BEDROCK_ROW(32, 4, 25)
+/* Tiny classes by slot, shifted. A request of no bytes gets the smallest block. */
+#define BEDROCK_TINY_ROWS(shift)                                                                   \
+	[0] = 1 << (shift),                                                                        \
+	BEDROCK_ROW(0, 1, 1, shift),                                                               \
+	BEDROCK_ROW(8, 1, 9, shift),                                                               \
+	BEDROCK_ROW(16, 2, 17, shift),                                                             \
+	BEDROCK_ROW(32, 4, 25, shift)
 /* clang-format on */
 
 extern const uint8_t bedrock_class_of_tiny[BEDROCK_TINY_SLOTS];

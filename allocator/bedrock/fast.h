@@ -23,25 +23,35 @@ void *bedrock_calloc_slow(size_t bytes);
 /* The class of the block has no room, and one was taken all the same. */
 void bedrock_free_slow(void *block);
 
-/* Pop a block of a class, or NULL. */
-static inline void *bedrock_fast_pop(unsigned class_index)
+/* Pop a block, or NULL. */
+static inline void *bedrock_fast_pop(struct bedrock_hot BEDROCK_OWN *hot)
 {
-	void *block = bedrock_front.heads[class_index];
+	void *block = hot->head;
 
 	if (bedrock_unlikely(!block))
 		return NULL;
-	bedrock_front.heads[class_index] = *(void **)block;
-	bedrock_front.rooms[class_index]++;
+	hot->head = *(void **)block;
+	hot->room++;
 	return block;
+}
+
+/* Push a block; room for it was taken before. */
+static inline void bedrock_fast_push(struct bedrock_hot BEDROCK_OWN *hot, void *block)
+{
+	*(void **)block = hot->head;
+	hot->head = block;
 }
 
 /* Pop a block for a size, or NULL. Most sizes are tiny, and pay for one comparison only. */
 static inline void *bedrock_fast_take(size_t bytes)
 {
+	struct bedrock_front BEDROCK_OWN *front = bedrock_front_own();
+
 	if (bedrock_likely(bytes <= BEDROCK_TINY_MAX_BYTES))
-		return bedrock_fast_pop(bedrock_front.class_of_tiny[bedrock_class_slot(bytes)]);
+		return bedrock_fast_pop(
+			bedrock_front_hot(front, front->key_of_tiny[bedrock_class_slot(bytes)]));
 	if (bytes <= BEDROCK_SMALL_MAX_BYTES)
-		return bedrock_fast_pop(bedrock_class_for(bytes));
+		return bedrock_fast_pop(bedrock_cache_hot(bedrock_class_for(bytes)));
 	return NULL;
 }
 
@@ -67,15 +77,15 @@ static inline void bedrock_fast_free(void *block)
 {
 	if (bedrock_unlikely(!block))
 		return;
-	unsigned class_index = bedrock_chunk_class_of(block);
+	struct bedrock_hot BEDROCK_OWN *hot =
+		bedrock_front_hot(bedrock_front_own(), bedrock_chunk_key_of(block));
 
 	/* Taken first and looked at then, in one access; the slow path gives it back. */
-	if (bedrock_unlikely(--bedrock_front.rooms[class_index] < 0)) {
+	if (bedrock_unlikely(--hot->room < 0)) {
 		bedrock_free_slow(block);
 		return;
 	}
-	*(void **)block = bedrock_front.heads[class_index];
-	bedrock_front.heads[class_index] = block;
+	bedrock_fast_push(hot, block);
 }
 
 #endif

@@ -286,7 +286,7 @@ static void bedrock_pages_write_map(struct bedrock_chunk *chunk, struct bedrock_
 	/* Nobody holds a pointer into the later pages of a large block. */
 	if (class_index == BEDROCK_CLASS_LARGE)
 		range.count = 1;
-	memset(chunk->class_of + range.first, (int)class_index, range.count);
+	memset(chunk->key_of + range.first, (int)(class_index << BEDROCK_KEY_SHIFT), range.count);
 	for (uint32_t page = range.first; page < range.first + range.count; page++)
 		chunk->head_of[page] = (uint16_t)range.first;
 }

@@ -351,7 +351,10 @@ static bool bedrock_block_is_valid(unsigned class_index, void *block)
 	       offset_bytes / run->block_bytes < run->capacity;
 }
 
-/* The longest chain of blocks of one slab that the list begins with. */
+/*
+ * The longest chain of blocks of one slab that the list begins with. The slab's bounds tell for
+ * each further block whether it is one of them, without a look at the page map.
+ */
 static struct bedrock_sheaf bedrock_chain_of_one_slab(void *head)
 {
 	struct bedrock_sheaf chain = {
@@ -360,9 +363,12 @@ static struct bedrock_sheaf bedrock_chain_of_one_slab(void *head)
 		.tail = head,
 		.count = 1,
 	};
+	uintptr_t start = (uintptr_t)bedrock_run_start(chain.run);
+	uintptr_t slab_bytes = (uintptr_t)chain.run->page_count << BEDROCK_PAGE_SHIFT;
 	void *next = bedrock_block_next(head);
 
-	while (next && bedrock_chunk_slab_of(next) == chain.run) {
+	/* The end of the list is outside as well: no slab begins at address 0. */
+	while ((uintptr_t)next - start < slab_bytes) {
 		chain.tail = next;
 		chain.count++;
 		next = bedrock_block_next(next);

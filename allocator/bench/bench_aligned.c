@@ -11,7 +11,7 @@ void bench_run(unsigned scale)
 	static void *blocks[SLOTS];
 	uint32_t state = 42;
 
-	for (uint64_t i = 0; i < scale * UINT64_C(300000); i++) {
+	for (uint64_t i = 0; i < scale * UINT64_C(150000); i++) {
 		uint32_t number = bench_random(&state);
 		uint32_t slot = number % SLOTS;
 		size_t align_bytes = (size_t)32 << (number >> 8) % 8;

@@ -10,7 +10,7 @@ void bench_run(unsigned scale)
 {
 	static void *blocks[SLOTS];
 
-	for (uint64_t round = 0; round < scale * UINT64_C(5000); round++) {
+	for (uint64_t round = 0; round < scale * UINT64_C(2500); round++) {
 		for (int i = 0; i < SLOTS; i++)
 			blocks[i] = malloc(48);
 		for (int i = 0; i < SLOTS; i++)

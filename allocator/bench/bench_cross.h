@@ -31,13 +31,13 @@ static inline void *cross_consume(void *argument)
 	for (uint64_t batch = 0; batch < cross->batches; batch++) {
 		char **blocks = cross->blocks[batch % CROSS_SLOTS];
 
-		while (atomic_load_explicit(&cross->filled, memory_order_acquire) == batch)
+		while (atomic_load(&cross->filled) == batch)
 			sched_yield();
 		for (int i = 0; i < CROSS_BATCH; i++) {
 			sum += (uint64_t)blocks[i][0];
 			free(blocks[i]);
 		}
-		atomic_store_explicit(&cross->emptied, batch + 1, memory_order_release);
+		atomic_store(&cross->emptied, batch + 1);
 	}
 	return &sum;
 }
@@ -47,14 +47,13 @@ static inline void cross_produce(struct cross *cross)
 	for (uint64_t batch = 0; batch < cross->batches; batch++) {
 		char **blocks = cross->blocks[batch % CROSS_SLOTS];
 
-		while (batch - atomic_load_explicit(&cross->emptied, memory_order_acquire) ==
-		       CROSS_SLOTS)
+		while (batch - atomic_load(&cross->emptied) == CROSS_SLOTS)
 			sched_yield();
 		for (int i = 0; i < CROSS_BATCH; i++) {
 			blocks[i] = bench_malloc(cross->bytes);
 			blocks[i][0] = 1;
 		}
-		atomic_store_explicit(&cross->filled, batch + 1, memory_order_release);
+		atomic_store(&cross->filled, batch + 1);
 	}
 }
 

@@ -6,6 +6,6 @@
 
 void bench_run(unsigned scale)
 {
-	for (uint64_t i = 0; i < scale * UINT64_C(6000000); i++)
+	for (uint64_t i = 0; i < scale * UINT64_C(3000000); i++)
 		free(bench_opaque(malloc(64)));
 }

@@ -13,7 +13,7 @@ void bench_run(unsigned scale)
 	static size_t sizes[SLOTS];
 	uint32_t state = 42;
 
-	for (uint64_t i = 0; i < scale * UINT64_C(300000); i++) {
+	for (uint64_t i = 0; i < scale * UINT64_C(150000); i++) {
 		uint32_t slot = bench_random(&state) % SLOTS;
 
 		free(blocks[slot]);

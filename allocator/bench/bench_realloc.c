@@ -27,7 +27,7 @@ static void grow_all(void)
 
 void bench_run(unsigned scale)
 {
-	for (uint64_t round = 0; round < scale * UINT64_C(20); round++)
+	for (uint64_t round = 0; round < scale * UINT64_C(5); round++)
 		grow_all();
 	bench_live_was((size_t)VECTORS << 20);
 }

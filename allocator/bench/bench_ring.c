@@ -12,7 +12,7 @@ void bench_run(unsigned scale)
 	static char *blocks[SLOTS];
 	uint32_t state = 42;
 
-	for (uint64_t i = 0; i < scale * UINT64_C(2500000); i++) {
+	for (uint64_t i = 0; i < scale * UINT64_C(1000000); i++) {
 		uint32_t slot = i % SLOTS;
 		size_t bytes = bench_between(&state, 16, 1040);
 

@@ -65,10 +65,10 @@ static void *flush(void *argument)
 	for (uint64_t i = 0; i < feed->count; i++) {
 		struct table *table = &feed->tables[i % TABLES];
 
-		while (!atomic_load_explicit(&table->is_full, memory_order_acquire))
+		while (!atomic_load(&table->is_full))
 			sched_yield();
 		free_table(table);
-		atomic_store_explicit(&table->is_full, false, memory_order_release);
+		atomic_store(&table->is_full, false);
 	}
 	return NULL;
 }
@@ -78,16 +78,16 @@ void bench_run(unsigned scale)
 	static struct feed feed;
 	uint32_t state = 42;
 
-	feed.count = scale * UINT64_C(6);
+	feed.count = scale * UINT64_C(4);
 	pthread_t flusher = bench_thread(flush, &feed);
 
 	for (uint64_t i = 0; i < feed.count; i++) {
 		struct table *table = &feed.tables[i % TABLES];
 
-		while (atomic_load_explicit(&table->is_full, memory_order_acquire))
+		while (atomic_load(&table->is_full))
 			sched_yield();
 		fill_table(table, &state);
-		atomic_store_explicit(&table->is_full, true, memory_order_release);
+		atomic_store(&table->is_full, true);
 	}
 	pthread_join(flusher, NULL);
 }

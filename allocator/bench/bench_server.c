@@ -37,7 +37,7 @@ void bench_run(unsigned scale)
 	static struct table tables[TABLES] = { { .state = 42 }, { .state = 43 } };
 	pthread_t threads[TABLES];
 
-	for (uint64_t round = 0; round < scale * UINT64_C(10); round++) {
+	for (uint64_t round = 0; round < scale * UINT64_C(6); round++) {
 		for (int i = 0; i < TABLES; i++)
 			threads[i] = bench_thread(serve, &tables[i]);
 		for (int i = 0; i < TABLES; i++)
