@@ -41,7 +41,8 @@ WORKLOAD_SRC  := $(call src,stress/workload)
 HOST_SRC      := $(call src,stress/host)
 PRELOAD_SRC   := $(call src,stress/preload)
 GUARD_SRC     := $(call src,stress/guard)
-CONTROL_SRC   := $(call src,stress/observe stress/check stress/report stress/control)
+CONTROL_SRC   := $(call src,stress/observe stress/check stress/report stress/plan stress/control \
+		 stress/command)
 # The part of injectors/ that also runs inside the target: it never allocates, prints or locks.
 TARGET_SRC    := $(sort $(wildcard injectors/decide.c injectors/contract.c injectors/syscall/filter.c \
 		 injectors/syscall/split.c))

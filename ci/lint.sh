@@ -30,7 +30,9 @@ allowed() {
 	stress/observe/*) echo '^(injectors|stress/wire|stress/observe)/' ;;
 	stress/check/*) echo '^(injectors|stress/wire|stress/observe|stress/check)/' ;;
 	stress/report/*) echo '^(injectors|stress/(wire|observe|check|report))/' ;;
-	stress/control/*) echo '^(injectors|stress/(wire|workload|observe|check|report|control))/' ;;
+	stress/plan/*) echo '^(injectors|stress/(wire|workload|observe|check|plan))/' ;;
+	stress/control/*) echo '^(injectors|stress/(wire|workload|observe|check|report|plan|control))/' ;;
+	stress/command/*) echo '^(injectors|stress/(wire|workload|observe|check|report|plan|control|command))/' ;;
 	*) echo '^$' ;;
 	esac
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "injectors/atomic.h"
-#include "stress/control/plan.h"
+#include "stress/plan/plan.h"
 #include "stress/control/suite.h"
 #include "stress/report/report.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "injectors/error.h"
-#include "stress/control/plan.h"
+#include "stress/plan/plan.h"
 
 #define HQ_FOLDER_SIZE                                                                             \
 	1024 /* of a path that names a folder of results; longer ones are refused                  \

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "stress/control/plan.h"
+#include "stress/plan/plan.h"
 #include "stress/observe/observation.h"
 
 struct hq_hurdles {

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "stress/control/plan.h"
+#include "stress/plan/plan.h"
 
 /*
  * A command for a shell, in the caller's own terms: the scenario file (or the program), the

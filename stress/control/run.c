@@ -14,7 +14,7 @@
 
 #include "injectors/child.h"
 #include "injectors/clock.h"
-#include "stress/control/allocator.h"
+#include "stress/plan/allocator.h"
 #include "stress/control/run_state.h"
 #include "stress/control/spawn.h"
 #include "stress/observe/drain.h"

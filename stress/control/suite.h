@@ -6,7 +6,7 @@
 #ifndef HQ_STRESS_CONTROL_SUITE_H
 #define HQ_STRESS_CONTROL_SUITE_H
 
-#include "stress/control/plan.h"
+#include "stress/plan/plan.h"
 #include "stress/report/report.h"
 
 struct hq_suite_settings {

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "stress/control/plan.h"
+#include "stress/plan/plan.h"
 
 /* Where our own programs are: beside the running binary. */
 struct hq_programs {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stress/control/allocator.h"
+#include "stress/plan/allocator.h"
 
 static char program[PATH_MAX];
 static struct hq_allocators allocators;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "injectors/atomic.h"
-#include "stress/control/allocator.h"
+#include "stress/plan/allocator.h"
 #include "stress/wire/wire.h"
 
 #define MIB ((uint64_t)1 << 20)

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "injectors/units.h"
-#include "stress/control/allocator.h"
-#include "stress/control/guard.h"
-#include "stress/control/scenario.h"
+#include "stress/plan/allocator.h"
+#include "stress/plan/guard.h"
+#include "stress/plan/scenario.h"
 
 static const struct hq_allocator jemalloc = {
 	.asked = "jemalloc",

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "injectors/units.h"
-#include "stress/control/program_options.h"
-#include "stress/control/words.h"
+#include "stress/command/program_options.h"
+#include "stress/plan/words.h"
 
 static struct hq_invocation invocation;
 static struct hq_error error;

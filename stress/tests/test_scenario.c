@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "injectors/units.h"
-#include "stress/control/scenario.h"
+#include "stress/plan/scenario.h"
 
 static struct hq_scenario scenario;
 static struct hq_complaints complaints;

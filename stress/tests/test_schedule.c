@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stress/control/schedule.h"
+#include "stress/plan/schedule.h"
 
 static char folder[] = "/tmp/hq-schedule-XXXXXX";
 static struct hq_schedule a, b;

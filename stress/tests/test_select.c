@@ -6,7 +6,7 @@
 #include <criterion/parameterized.h>
 #include <string.h>
 
-#include "stress/control/select.h"
+#include "stress/plan/select.h"
 
 struct row {
 	char expression[64];

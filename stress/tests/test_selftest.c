@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stress/control/selftest.h"
+#include "stress/command/selftest.h"
 
 static const struct hq_selftest_bug bug = {
 	.name = "same-twice", .checker = "overlap", .scenario = "s", .budget_ns = 1000

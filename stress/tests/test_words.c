@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stress/control/words.h"
+#include "stress/plan/words.h"
 
 struct row {
 	char text[64];

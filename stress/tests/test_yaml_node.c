@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stress/control/yaml_node.h"
+#include "stress/plan/yaml_node.h"
 
 static struct hq_yaml *parse(const char *text)
 {

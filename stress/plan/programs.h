@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that scenarios run: where they are, and what to install when they are not.
+ */
+#ifndef HQ_STRESS_PLAN_PROGRAMS_H
+#define HQ_STRESS_PLAN_PROGRAMS_H
+
+#include <stddef.h>
+
+/* Finds an executable as execvp would. 0 with its path, or -errno. */
+int hq_program_find(const char *name, char *path, size_t size);
+
+/* The Debian package that has it, or NULL if we do not know. */
+const char *hq_program_package(const char *name);
+
+/* The programs that have a known package, NULL-terminated. */
+extern const char *const hq_program_names[];
+
+#endif
