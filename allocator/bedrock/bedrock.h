@@ -88,11 +88,18 @@ BEDROCK_API const char *bedrock_version(void);
 BEDROCK_API extern const char bedrock_version_string[];
 
 /*
- * A snapshot. Each number is exact for some moment during the call, but not all for the same.
- *	allocated_bytes <= active_bytes, and active + dirty + muzzy + metadata <= mapped + static
+ * A snapshot. At every moment, whatever other threads do and the kernel refuses,
+ *	allocated <= active <= resident <= mapped
+ *	active + dirty + muzzy + metadata + retained == mapped
+ * Each number is exact for some moment during the call, but not all for the same; where they would
+ * contradict each other the larger one is raised to the smaller.
  */
 struct bedrock_stats {
-	/* In blocks that are in use or in thread caches, rounding to size classes included. */
+	/*
+	 * In blocks that are in use or in the caches of living threads, rounding to size classes
+	 * included: 0 after everything is freed, the other threads have ended, and
+	 * bedrock_purge() has emptied the caller's cache.
+	 */
 	uint64_t allocated_bytes;
 	/* In pages that hold such blocks. */
 	uint64_t active_bytes;
@@ -118,6 +125,8 @@ struct bedrock_stats {
 	uint64_t failed_thread_starts;
 	uint64_t arena_count;
 	uint64_t thread_cache_count;
+	/* What may be resident of all mappings: bedrock_resident() without the credit. */
+	uint64_t resident_bytes;
 };
 
 /* Take a snapshot. */

@@ -318,7 +318,7 @@ void bedrock_huge_free(struct bedrock_huge *huge, void *block, bool is_kept)
 	struct bedrock_chunk *chunk = bedrock_chunk_of(block);
 	size_t bytes = chunk->huge.mapped_bytes;
 
-	bedrock_sub_relaxed(&huge->live_bytes, bytes);
+	bedrock_sub_relaxed(&huge->live_bytes, chunk->huge.charged_bytes);
 	if (huge->oversize_bytes && bytes >= huge->oversize_bytes)
 		is_kept = false;
 	if (is_kept && bytes <= bedrock_huge_keep_limit_bytes(huge))
@@ -441,7 +441,7 @@ int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_byt
 		return rc;
 	chunk->huge.is_purged = false;
 	chunk->huge.offset_bytes = offset_bytes;
-	bedrock_add_relaxed(&huge->live_bytes, chunk->huge.mapped_bytes);
+	bedrock_add_relaxed(&huge->live_bytes, chunk->huge.charged_bytes);
 	*out = (char *)chunk + offset_bytes;
 	return 0;
 }
@@ -463,15 +463,15 @@ static void *bedrock_huge_grow(struct bedrock_huge *huge, struct bedrock_chunk *
 void *bedrock_huge_resize(struct bedrock_huge *huge, void *block, size_t bytes)
 {
 	struct bedrock_chunk *chunk = bedrock_chunk_of(block);
-	size_t old_bytes = chunk->huge.mapped_bytes;
+	size_t charged_bytes = chunk->huge.charged_bytes;
 
 	if (bytes > PTRDIFF_MAX - 4 * BEDROCK_CHUNK_BYTES)
 		return NULL;
 	size_t need_bytes = bedrock_huge_round(chunk->huge.offset_bytes + bytes);
 
-	if (need_bytes > old_bytes)
+	if (need_bytes > chunk->huge.mapped_bytes)
 		return bedrock_huge_grow(huge, chunk, need_bytes);
 	bedrock_huge_trim(huge, chunk, need_bytes);
-	bedrock_sub_relaxed(&huge->live_bytes, old_bytes - chunk->huge.mapped_bytes);
+	bedrock_sub_relaxed(&huge->live_bytes, charged_bytes - chunk->huge.charged_bytes);
 	return block;
 }

@@ -44,6 +44,7 @@ struct bedrock_huge {
 	struct bedrock_huge_ring kept;
 	/* Those that munmap refused. */
 	struct bedrock_huge_ring stuck;
+	/* The charged_bytes of the mappings of blocks in use; a part of the sum below. */
 	_Atomic(uint64_t) live_bytes;
 	/* The sum of charged_bytes of all mappings, and of those that are being made. */
 	_Atomic(uint64_t) charged_bytes;

@@ -104,8 +104,8 @@ static void *bedrock_run_resize(void *block, size_t bytes)
 		bedrock_add_relaxed(&arena->large_pages, new_pages - old_pages);
 		return block;
 	}
-	bedrock_pages_shrink(&arena->pages, run, new_pages);
 	bedrock_sub_relaxed(&arena->large_pages, old_pages - new_pages);
+	bedrock_pages_shrink(&arena->pages, run, new_pages);
 	bedrock_decay_after_free(&bedrock_heap, arena);
 	return block;
 }

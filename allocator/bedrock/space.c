@@ -90,14 +90,23 @@ void bedrock_space_discard(struct bedrock_space *space, void *address, size_t by
 		return;
 	bedrock_add_relaxed(&space->unmap_failures, 1);
 	bedrock_lock_take(&space->lock);
-	if (space->leftover_count < BEDROCK_LEFTOVERS_MAX)
+	if (space->leftover_count < BEDROCK_LEFTOVERS_MAX) {
 		space->leftovers[space->leftover_count++] = (struct bedrock_leftover){
 			.address = address,
 			.bytes = bytes,
 		};
-	else
+		bedrock_add_relaxed(&space->leftover_bytes, bytes);
+	} else {
 		bedrock_add_relaxed(&space->lost_bytes, bytes);
+	}
 	bedrock_lock_give(&space->lock);
+}
+
+uint64_t bedrock_space_mapped_bytes(struct bedrock_space *space)
+{
+	return bedrock_load_relaxed(&space->mapped_bytes) +
+	       bedrock_load_relaxed(&space->leftover_bytes) +
+	       bedrock_load_relaxed(&space->lost_bytes);
 }
 
 static bool bedrock_space_pop_leftover(struct bedrock_space *space, struct bedrock_leftover *out)
@@ -105,8 +114,10 @@ static bool bedrock_space_pop_leftover(struct bedrock_space *space, struct bedro
 	bedrock_lock_take(&space->lock);
 	bool is_found = space->leftover_count > 0;
 
-	if (is_found)
+	if (is_found) {
 		*out = space->leftovers[--space->leftover_count];
+		bedrock_sub_relaxed(&space->leftover_bytes, out->bytes);
+	}
 	bedrock_lock_give(&space->lock);
 	return is_found;
 }

@@ -38,6 +38,8 @@ struct bedrock_space {
 	_Atomic(uintptr_t) hint;
 	_Atomic(uint64_t) mapped_bytes;
 	_Atomic(uint64_t) unmap_failures;
+	/* The sum over leftovers. */
+	_Atomic(uint64_t) leftover_bytes;
 	/* Leftovers beyond the table: unmapped by the end of the process only. */
 	_Atomic(uint64_t) lost_bytes;
 	/* How much of it all may be resident. */
@@ -54,6 +56,9 @@ int bedrock_space_unmap(struct bedrock_space *space, void *address, size_t bytes
 
 /* Unmap a range nobody will use again; if that fails, remember it and try again later. */
 void bedrock_space_discard(struct bedrock_space *space, void *address, size_t bytes);
+
+/* Everything that is mapped, leftovers included. */
+uint64_t bedrock_space_mapped_bytes(struct bedrock_space *space);
 
 /* Try the remembered leftovers again, until one fails. */
 void bedrock_space_retry(struct bedrock_space *space);

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The statistics snapshot: sums over counters that others keep, without any lock.
+ * The statistics snapshot: sums over counters that others keep.
+ *
+ * Blocks that were freed but that no arena has collected yet count as allocated, so they are
+ * collected first, bin by bin. The counters are then read without a lock, one after the other. What
+ * moves from one to another in between could turn their order round; bedrock_stats_put_in_order
+ * raises the larger figure to the smaller one then. Without movement it changes nothing.
  */
 #include "allocator/bedrock/bedrock.h"
 
@@ -25,6 +30,8 @@ static void bedrock_stats_add_arena(struct bedrock_stats *out, struct bedrock_ar
 		bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_DIRTY]));
 	out->muzzy_bytes += bedrock_pages_to_bytes(
 		bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_MUZZY]));
+	out->resident_bytes +=
+		bedrock_pages_to_bytes(bedrock_load_relaxed(&arena->pages.charged_pages));
 	out->arena_count++;
 }
 
@@ -35,8 +42,10 @@ static void bedrock_stats_add_heap(struct bedrock_stats *out, struct bedrock_hea
 	out->allocated_bytes += live_bytes;
 	out->active_bytes += live_bytes;
 	out->dirty_bytes += bedrock_load_relaxed(&heap->huge.kept.bytes);
-	out->mapped_bytes += bedrock_load_relaxed(&heap->space.mapped_bytes);
+	out->mapped_bytes += bedrock_space_mapped_bytes(&heap->space);
 	out->metadata_bytes = bedrock_load_relaxed(&heap->meta.mapped_bytes);
+	out->resident_bytes += bedrock_load_relaxed(&heap->huge.charged_bytes) +
+			       bedrock_load_relaxed(&heap->meta.charged_bytes);
 	out->purge_calls = bedrock_load_relaxed(&heap->purges.calls);
 	out->purge_bytes = bedrock_load_relaxed(&heap->purges.bytes);
 	out->lazy_purge_calls = bedrock_load_relaxed(&heap->purges.lazy_calls);
@@ -45,6 +54,25 @@ static void bedrock_stats_add_heap(struct bedrock_stats *out, struct bedrock_hea
 	out->failed_unmap_calls = bedrock_load_relaxed(&heap->space.unmap_failures);
 	out->failed_thread_starts = bedrock_load_relaxed(&heap->background.failed_starts);
 	out->thread_cache_count = bedrock_load_relaxed(&heap->live_caches);
+}
+
+static uint64_t bedrock_at_least(uint64_t bytes, uint64_t least_bytes)
+{
+	return bytes > least_bytes ? bytes : least_bytes;
+}
+
+/* allocated <= active <= resident <= mapped, and mapped is the sum of its parts. */
+static void bedrock_stats_put_in_order(struct bedrock_stats *out)
+{
+	out->active_bytes = bedrock_at_least(out->active_bytes, out->allocated_bytes);
+	out->resident_bytes = bedrock_at_least(out->resident_bytes, out->active_bytes);
+	uint64_t known_bytes =
+		out->active_bytes + out->dirty_bytes + out->muzzy_bytes + out->metadata_bytes;
+
+	out->mapped_bytes += out->metadata_bytes;
+	out->mapped_bytes = bedrock_at_least(out->mapped_bytes, out->resident_bytes);
+	out->mapped_bytes = bedrock_at_least(out->mapped_bytes, known_bytes);
+	out->retained_bytes = out->mapped_bytes - known_bytes;
 }
 
 void bedrock_stats_read(struct bedrock_stats *out)
@@ -56,15 +84,13 @@ void bedrock_stats_read(struct bedrock_stats *out)
 	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
 		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);
 
-		if (arena)
-			bedrock_stats_add_arena(out, arena);
+		if (!arena)
+			continue;
+		bedrock_arena_collect(arena, true);
+		bedrock_stats_add_arena(out, arena);
 	}
 	bedrock_stats_add_heap(out, heap);
-	uint64_t known_bytes = out->active_bytes + out->dirty_bytes + out->muzzy_bytes;
-
-	if (out->mapped_bytes > known_bytes)
-		out->retained_bytes = out->mapped_bytes - known_bytes;
-	out->mapped_bytes += out->metadata_bytes;
+	bedrock_stats_put_in_order(out);
 }
 
 uint32_t bedrock_thread_arena(uint32_t *arena_count)

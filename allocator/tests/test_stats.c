@@ -3,11 +3,15 @@
  * Statistics: the numbers follow what was done, and add up.
  */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/tests/faults.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -26,6 +30,8 @@ static void check_sums(void)
 {
 	bedrock_stats_read(&stats);
 	cr_assert_leq(stats.allocated_bytes, stats.active_bytes);
+	cr_assert_leq(stats.active_bytes, stats.resident_bytes);
+	cr_assert_leq(stats.resident_bytes, stats.mapped_bytes);
 	cr_assert_eq(stats.active_bytes + stats.dirty_bytes + stats.muzzy_bytes +
 			     stats.retained_bytes + stats.metadata_bytes,
 		     stats.mapped_bytes);
@@ -95,4 +101,160 @@ Test(stats, arena_of_a_thread_is_below_the_count)
 
 	cr_assert_gt(count, 0);
 	cr_assert_lt(index, count);
+}
+
+#define BLOCKS 20000u
+
+static void *blocks[BLOCKS];
+
+static void *allocate_all(void *argument)
+{
+	(void)argument;
+	for (size_t i = 0; i < BLOCKS; i++)
+		blocks[i] = bedrock_malloc(16 + i % 5000);
+	return NULL;
+}
+
+static void *free_all(void *argument)
+{
+	(void)argument;
+	for (size_t i = 0; i < BLOCKS; i++)
+		bedrock_free(blocks[i]);
+	return NULL;
+}
+
+static void run_thread(void *(*function)(void *))
+{
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, function, NULL), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+}
+
+Test(stats, nothing_is_allocated_after_another_thread_has_freed_all_and_both_have_ended)
+{
+	run_thread(allocate_all);
+	check_sums();
+	cr_assert_gt(stats.allocated_bytes, 20 * MIB);
+	run_thread(free_all);
+	check_sums();
+	cr_assert_eq(stats.allocated_bytes, 0);
+}
+
+Test(stats, own_cache_is_all_that_stays_allocated_until_it_is_emptied)
+{
+	allocate_all(NULL);
+	free_all(NULL);
+	check_sums();
+	cr_assert_leq(stats.allocated_bytes,
+		      (uint64_t)(BEDROCK_CACHE_BASE_BYTES + BEDROCK_CACHE_POOL_BYTES));
+	bedrock_purge();
+	check_sums();
+	cr_assert_eq(stats.allocated_bytes, 0);
+}
+
+Test(stats, gap_before_an_aligned_block_is_mapped_but_not_active)
+{
+	void *block = bedrock_aligned_alloc(4 * MIB, 3 * MIB);
+
+	check_sums();
+	cr_assert_leq(stats.active_bytes, 3 * MIB + 65536);
+	cr_assert_geq(stats.mapped_bytes, 7 * MIB);
+	block = bedrock_realloc(block, 9 * MIB);
+	check_sums();
+	cr_assert_geq(stats.active_bytes, 9 * MIB);
+	bedrock_free(block);
+	check_sums();
+	cr_assert_eq(stats.allocated_bytes, 0);
+	cr_assert_eq(stats.active_bytes, 0);
+}
+
+Test(stats, ends_that_munmap_refused_are_still_mapped)
+{
+	void *block;
+
+	fault_install();
+	faults.munmap.error = ENOMEM;
+	block = bedrock_aligned_alloc(16 * MIB, 3 * MIB);
+	check_sums();
+	cr_assert_gt(faults.munmap.hit, 0);
+	cr_assert_geq(stats.mapped_bytes, 19 * MIB);
+	faults.munmap.error = 0;
+	bedrock_free(block);
+	bedrock_purge();
+	check_sums();
+	cr_assert_lt(stats.mapped_bytes, 12 * MIB);
+}
+
+#define CHURNERS 3
+#define ROUNDS   20000u
+
+static _Atomic int ended;
+
+/* Blocks of every kind, resized and freed at random; what is refused is no concern here. */
+static void *churn(void *argument)
+{
+	void *own[64] = { NULL };
+	uint32_t state = (uint32_t)(uintptr_t)argument;
+
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		state = state * 1664525 + 1013904223;
+		const size_t slot = state >> 26;
+		const size_t bytes = (size_t)1 << (4 + (state >> 8) % 19);
+
+		void *block = bedrock_realloc(own[slot], bytes + (state >> 12) % bytes);
+
+		if (block)
+			own[slot] = block;
+		if (state >> 31) {
+			bedrock_free(own[slot]);
+			own[slot] = NULL;
+		}
+	}
+	for (size_t i = 0; i < 64; i++)
+		bedrock_free(own[i]);
+	ended++;
+	return NULL;
+}
+
+static void check_sums_while_threads_churn(void)
+{
+	pthread_t threads[CHURNERS];
+
+	for (uintptr_t i = 0; i < CHURNERS; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)), 0);
+	for (unsigned i = 0; ended < CHURNERS; i++) {
+		check_sums();
+		if (i % 100 == 0)
+			bedrock_purge();
+	}
+	for (int i = 0; i < CHURNERS; i++)
+		cr_assert_eq(pthread_join(threads[i], NULL), 0);
+	bedrock_purge();
+	check_sums();
+	cr_assert_eq(stats.allocated_bytes, 0);
+}
+
+Test(stats, order_holds_at_every_moment_of_a_churn)
+{
+	bedrock_heap.options.dirty_decay_ms = 10;
+	check_sums_while_threads_churn();
+}
+
+Test(stats, order_holds_at_every_moment_while_the_kernel_refuses)
+{
+	bedrock_heap.options.dirty_decay_ms = 10;
+	fault_install();
+	faults.mmap.error = ENOMEM;
+	faults.mmap.every = 3;
+	faults.munmap.error = ENOMEM;
+	faults.munmap.every = 2;
+	faults.madvise.error = EAGAIN;
+	faults.madvise.every = 2;
+	faults.mremap.error = ENOMEM;
+	faults.mremap.every = 2;
+	check_sums_while_threads_churn();
+	cr_assert_gt(faults.mmap.hit, 0);
+	cr_assert_gt(faults.munmap.hit, 0);
+	cr_assert_gt(faults.madvise.hit, 0);
 }
