@@ -150,6 +150,10 @@ static int bedrock_huge_map(struct bedrock_huge *huge, size_t bytes, size_t offs
 	}
 	struct bedrock_chunk *chunk = address;
 
+	/* The gap before the block is not charged, so that the header's page must not be a huge
+	 * one. */
+	if (charged_bytes < bytes && bedrock_limit_is_set(&huge->space->limit))
+		bedrock_os_keep_small(chunk, bytes);
 	chunk->huge.mapped_bytes = bytes;
 	chunk->huge.charged_bytes = charged_bytes;
 	*out = chunk;
@@ -200,6 +204,8 @@ static int bedrock_huge_map_over_aligned(struct bedrock_huge *huge, size_t bytes
 
 	bedrock_huge_discard(huge, raw, head_bytes);
 	bedrock_huge_discard(huge, (char *)chunk + bytes, align_bytes - head_bytes);
+	if (bedrock_limit_is_set(&huge->space->limit))
+		bedrock_os_keep_small(chunk, bytes);
 	chunk->huge.mapped_bytes = bytes;
 	chunk->huge.charged_bytes = charged_bytes;
 	*out = chunk;

@@ -25,6 +25,9 @@
 #ifndef MADV_FREE
 #define MADV_FREE 8
 #endif
+#ifndef MADV_NOHUGEPAGE
+#define MADV_NOHUGEPAGE 15
+#endif
 
 struct bedrock_os_table bedrock_os_table = {
 	.mmap = mmap,
@@ -123,6 +126,14 @@ bool bedrock_os_is_mapped(void *address)
 	int rc = bedrock_os_table.mincore(address, 1, &resident);
 
 	return bedrock_os_result(rc != 0, saved_errno) != -ENOMEM;
+}
+
+void bedrock_os_keep_small(void *address, size_t bytes)
+{
+	int saved_errno = errno;
+
+	bedrock_os_table.madvise(address, bytes, MADV_NOHUGEPAGE);
+	errno = saved_errno;
 }
 
 bool bedrock_os_is_resident(void *address, size_t bytes)

@@ -59,6 +59,10 @@ int bedrock_os_purge_lazily(void *address, size_t bytes);
 /* Is this page mapped at all? Used to learn what a failed move has left behind. */
 bool bedrock_os_is_mapped(void *address);
 
+/* Let no fault make more than one page of a mapping resident (MADV_NOHUGEPAGE), if that is known.
+ */
+void bedrock_os_keep_small(void *address, size_t bytes);
+
 /* Is any page of a mapping of ours resident? If that cannot be learnt, yes. */
 bool bedrock_os_is_resident(void *address, size_t bytes);
 

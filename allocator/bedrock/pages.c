@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/os.h"
 
 /* How many chunks of one bucket are tried: those of the first may be too short by a little. */
 #define BEDROCK_BUCKET_TRIES 8u
@@ -267,6 +268,9 @@ static int bedrock_pages_grow(struct bedrock_pages *pages, uint32_t page_count)
 		return rc;
 	bedrock_lock_give(&pages->lock);
 	rc = bedrock_space_map(pages->space, BEDROCK_CHUNK_BYTES, &address);
+	/* A huge page would make more resident than was charged. */
+	if (!rc && bedrock_limit_is_set(&pages->space->limit))
+		bedrock_os_keep_small(address, BEDROCK_CHUNK_BYTES);
 	if (!rc)
 		bedrock_chunk_init(address, pages->arena);
 	bedrock_lock_take(&pages->lock);

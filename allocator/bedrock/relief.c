@@ -275,12 +275,33 @@ uint64_t bedrock_resident(void)
 	return bedrock_load_relaxed(&bedrock_heap.space.limit.charged_bytes);
 }
 
+/* Chunks from before the limit; decay's lock keeps them mapped. */
+static void bedrock_relief_keep_small(struct bedrock_heap *heap)
+{
+	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
+		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);
+
+		if (!arena)
+			continue;
+		bedrock_lock_take(&arena->decay.lock);
+		bedrock_lock_take(&arena->pages.lock);
+		for (struct bedrock_chunk *chunk = arena->pages.all; chunk; chunk = chunk->all_next)
+			bedrock_os_keep_small(chunk, BEDROCK_CHUNK_BYTES);
+		bedrock_lock_give(&arena->pages.lock);
+		bedrock_lock_give(&arena->decay.lock);
+	}
+}
+
 uint64_t bedrock_limit_memory(uint64_t hard_bytes, uint64_t soft_bytes)
 {
 	struct bedrock_heap *heap = &bedrock_heap;
 
 	bedrock_heap_ensure(heap);
+	bool is_first = hard_bytes != 0 && !bedrock_limit_is_set(&heap->space.limit);
+
 	bedrock_limit_set(&heap->space.limit, hard_bytes, soft_bytes);
+	if (is_first)
+		bedrock_relief_keep_small(heap);
 	/* Lowered below what is in use: the unused part of it is given back at once. */
 	if (hard_bytes != 0 && bedrock_resident() > hard_bytes) {
 		bedrock_relief_step_credit(heap, 0);

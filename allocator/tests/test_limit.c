@@ -5,7 +5,9 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/decay.h"
@@ -207,6 +209,47 @@ Test(limit, gap_before_a_strongly_aligned_block_costs_nothing)
 	bedrock_free(block);
 	bedrock_purge();
 	assert_account();
+}
+
+/* Do the flags of the mapping that contains the address contain this one? */
+static bool mapping_has_flag(const void *address, const char *flag)
+{
+	FILE *file = fopen("/proc/self/smaps", "r");
+	char line[512];
+	bool is_inside = false;
+	bool is_found = false;
+
+	cr_assert_not_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		unsigned long start;
+		unsigned long end;
+
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+			is_inside = start <= (uintptr_t)address && (uintptr_t)address < end;
+		if (is_inside && strncmp(line, "VmFlags:", 8) == 0)
+			is_found = strstr(line, flag) != NULL;
+	}
+	fclose(file);
+	return is_found;
+}
+
+Test(limit, no_page_of_a_chunk_becomes_a_huge_one)
+{
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK))
+		cr_skip_test("this kernel has no huge pages");
+	void *before = bedrock_malloc(1000);
+
+	bedrock_limit_memory(32 * MIB, 0);
+	void *after = bedrock_malloc(1900000);
+	void *further = bedrock_malloc(1900000);
+	void *another = bedrock_malloc(1900000);
+	void *aligned = bedrock_aligned_alloc(2 * MIB, 100000);
+
+	cr_assert(mapping_has_flag(before, " nh"));
+	cr_assert(mapping_has_flag(after, " nh"));
+	cr_assert(mapping_has_flag(further, " nh"));
+	cr_assert(mapping_has_flag(another, " nh"));
+	cr_assert(mapping_has_flag(aligned, " nh"));
 }
 
 Test(limit, refused_purges_uncharge_nothing)
