@@ -5,27 +5,6 @@
 #include "allocator/bedrock/chunk.h"
 
 #include "allocator/bedrock/debug.h"
-#include "allocator/bedrock/os.h"
-
-struct bedrock_range bedrock_chunk_whole_os_pages(struct bedrock_range range)
-{
-	uint32_t mask = (uint32_t)(bedrock_os_page_bytes() >> BEDROCK_PAGE_SHIFT) - 1;
-	uint32_t end = (range.first + range.count + mask) & ~mask;
-
-	range.first &= ~mask;
-	range.count = end - range.first;
-	return range;
-}
-
-struct bedrock_range bedrock_chunk_inner_os_pages(struct bedrock_range range)
-{
-	uint32_t mask = (uint32_t)(bedrock_os_page_bytes() >> BEDROCK_PAGE_SHIFT) - 1;
-	uint32_t end = (range.first + range.count) & ~mask;
-
-	range.first = (range.first + mask) & ~mask;
-	range.count = end > range.first ? end - range.first : 0;
-	return range;
-}
 
 void bedrock_chunk_init(struct bedrock_chunk *chunk, struct bedrock_arena *arena)
 {

@@ -22,6 +22,7 @@
 #include "allocator/bedrock/atomic.h"
 #include "allocator/bedrock/bitmap.h"
 #include "allocator/bedrock/classes.h"
+#include "allocator/bedrock/os.h"
 #include "allocator/bedrock/space.h"
 
 #define BEDROCK_PAGE_SHIFT  12
@@ -206,8 +207,25 @@ static inline char *bedrock_run_start(const struct bedrock_run *run)
 void bedrock_chunk_init(struct bedrock_chunk *chunk, struct bedrock_arena *arena);
 
 /* The range made larger, or smaller, until it consists of whole pages of the kernel. */
-struct bedrock_range bedrock_chunk_whole_os_pages(struct bedrock_range range);
-struct bedrock_range bedrock_chunk_inner_os_pages(struct bedrock_range range);
+static inline struct bedrock_range bedrock_chunk_whole_os_pages(struct bedrock_range range)
+{
+	uint32_t mask = (uint32_t)(bedrock_os_page_bytes() >> BEDROCK_PAGE_SHIFT) - 1;
+	uint32_t end = (range.first + range.count + mask) & ~mask;
+
+	range.first &= ~mask;
+	range.count = end - range.first;
+	return range;
+}
+
+static inline struct bedrock_range bedrock_chunk_inner_os_pages(struct bedrock_range range)
+{
+	uint32_t mask = (uint32_t)(bedrock_os_page_bytes() >> BEDROCK_PAGE_SHIFT) - 1;
+	uint32_t end = (range.first + range.count) & ~mask;
+
+	range.first = (range.first + mask) & ~mask;
+	range.count = end > range.first ? end - range.first : 0;
+	return range;
+}
 
 /* Does the invariant above the struct hold? The arena's pages lock is held. */
 bool bedrock_chunk_is_valid(const struct bedrock_chunk *chunk);

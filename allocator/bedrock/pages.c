@@ -142,10 +142,14 @@ static int bedrock_pages_charge(struct bedrock_pages *pages, struct bedrock_chun
 				struct bedrock_range range)
 {
 	struct bedrock_range whole = bedrock_chunk_whole_os_pages(range);
-	uint32_t count = whole.count - bedrock_bitmap_count(&chunk->charged, whole);
-	int rc = count > 0 ? bedrock_pages_spend(pages, count) : 0;
 
-	if (!rc && count > 0)
+	/* As a rule the pages rested here since they were used before. */
+	if (bedrock_bitmap_next_clear(&chunk->charged, whole.first) >= whole.first + whole.count)
+		return 0;
+	int rc = bedrock_pages_spend(pages,
+				     whole.count - bedrock_bitmap_count(&chunk->charged, whole));
+
+	if (!rc)
 		bedrock_bitmap_set(&chunk->charged, whole);
 	return rc;
 }
@@ -211,10 +215,13 @@ static void bedrock_pages_unclaim(struct bedrock_pages *pages, struct bedrock_ch
 static uint32_t bedrock_pages_fit(const struct bedrock_chunk *chunk,
 				  const struct bedrock_pages_request *request)
 {
-	struct bedrock_bitmap taken = chunk->used;
+	struct bedrock_bitmap taken;
 
-	for (uint32_t word = 0; request->is_frugal && word < BEDROCK_BITMAP_WORDS; word++)
-		taken.words[word] |= ~chunk->charged.words[word];
+	if (bedrock_likely(!request->is_frugal))
+		return bedrock_bitmap_find_clear(&chunk->used, request->page_count,
+						 request->align_pages);
+	for (uint32_t word = 0; word < BEDROCK_BITMAP_WORDS; word++)
+		taken.words[word] = chunk->used.words[word] | ~chunk->charged.words[word];
 	return bedrock_bitmap_find_clear(&taken, request->page_count, request->align_pages);
 }
 
