@@ -214,7 +214,7 @@ scenario: all ## run one scenario: S=scenarios/... [ALLOCATORS=...] [SEED=...]
 	@$(B)/heapquake run $(if $(ALLOCATORS),--allocator=$(subst $(space),$(comma),$(strip $(ALLOCATORS)))) \
 		$(if $(SEED),--seed=$(SEED)) $(S)
 
-BENCHES := $(patsubst %.c,$(B)/%,$(sort $(wildcard injectors/tests/bench_*.c stress/tests/bench_*.c)))
+BENCHES := $(patsubst %.c,$(B)/%,$(sort $(wildcard allocator/tests/bench_*.c injectors/tests/bench_*.c stress/tests/bench_*.c)))
 
 # Programs that allocate for allocators to be preloaded into; never built with a sanitizer.
 ALLOC_BENCHES := $(patsubst allocator/bench/%.c,$(B)/bench/%,$(sort \
