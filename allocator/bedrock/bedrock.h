@@ -164,8 +164,8 @@ typedef void bedrock_pressure_function(enum bedrock_pressure pressure, size_t wa
 /*
  * Have `function` called under pressure, so that the application can free something. It is
  * called by a thread that is allocating or freeing, by one thread at a time, and may allocate
- * and free; it must not wait for a lock that is held around allocations. -> 0, EINVAL without a
- * function, or ENOMEM beyond BEDROCK_PRESSURE_CALLBACKS_MAX.
+ * and free; it must return, and not wait for a lock that is held around allocations. -> 0, EINVAL
+ * without a function, or ENOMEM beyond BEDROCK_PRESSURE_CALLBACKS_MAX.
  */
 BEDROCK_API int bedrock_on_pressure(bedrock_pressure_function *function, void *argument);
 
