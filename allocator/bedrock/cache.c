@@ -20,6 +20,9 @@
 /* First magazine of a class: a page's worth, but not more blocks than this. */
 #define BEDROCK_CACHE_FIRST_BLOCKS 16u
 #define BEDROCK_CACHE_UNUSED_SHARE 4u
+/* So many blocks are returned at a time: what a free pays at most, and what it saves the next ones.
+ */
+#define BEDROCK_CACHE_RETURN_BLOCKS 32u
 
 /* Where a thread is in its life, as far as its cache is concerned. */
 enum bedrock_thread_phase {
@@ -113,6 +116,7 @@ static void bedrock_cache_return_spare(struct bedrock_cache *cache, unsigned cla
 	struct bedrock_cache_side *side = &cache->sides[class_index];
 	void *head = side->head;
 
+	bedrock_cache_hot(class_index)->room += (int32_t)side->count;
 	side->head = NULL;
 	side->count = 0;
 	if (head)
@@ -123,10 +127,11 @@ static void bedrock_cache_return_spare(struct bedrock_cache *cache, unsigned cla
 static void bedrock_cache_set_hot(const struct bedrock_cache *cache, unsigned class_index,
 				  void *head, uint32_t count)
 {
+	const struct bedrock_cache_side *side = &cache->sides[class_index];
 	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
 
 	hot->head = head;
-	hot->room = (int32_t)cache->sides[class_index].limit - (int32_t)count;
+	hot->room = (int32_t)(2 * side->limit) - (int32_t)(side->count + count);
 }
 
 static void bedrock_cache_return_hot(struct bedrock_cache *cache, unsigned class_index)
@@ -145,7 +150,7 @@ static void bedrock_cache_set_limit(struct bedrock_cache *cache, unsigned class_
 	int64_t pair_bytes = 2 * (int64_t)bedrock_class_bytes(class_index);
 
 	cache->spare_bytes += ((int64_t)side->limit - (int64_t)limit) * pair_bytes;
-	bedrock_cache_hot(class_index)->room += (int32_t)limit - (int32_t)side->limit;
+	bedrock_cache_hot(class_index)->room += 2 * ((int32_t)limit - (int32_t)side->limit);
 	side->limit = limit;
 }
 
@@ -298,7 +303,8 @@ static int bedrock_cache_fill(struct bedrock_cache *cache, unsigned class_index)
 	struct bedrock_list list;
 
 	if (side->head) {
-		bedrock_cache_set_hot(cache, class_index, side->head, side->count);
+		/* The number of blocks is the same, and so is the room. */
+		bedrock_cache_hot(class_index)->head = side->head;
 		side->head = NULL;
 		side->count = 0;
 		return 0;
@@ -341,17 +347,24 @@ void *bedrock_cache_alloc(unsigned class_index)
 	return bedrock_fast_pop(hot);
 }
 
-/* The hot magazine becomes the spare one; the old spare one is returned. */
-static void bedrock_cache_set_aside(struct bedrock_cache *cache, unsigned class_index)
+/* Make room: return a few blocks of the spare magazine, which is the hot one if there is none. */
+static void bedrock_cache_make_room(struct bedrock_cache *cache, unsigned class_index)
 {
 	struct bedrock_cache_side *side = &cache->sides[class_index];
-	void *head = bedrock_cache_hot(class_index)->head;
-	uint32_t count = bedrock_cache_hot_count(cache, class_index);
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
 
-	bedrock_cache_return_spare(cache, class_index);
-	side->head = head;
-	side->count = count;
-	bedrock_cache_set_hot(cache, class_index, NULL, 0);
+	if (!side->head) {
+		side->count = bedrock_cache_hot_count(cache, class_index);
+		side->head = hot->head;
+		hot->head = NULL;
+	}
+	if (side->count <= BEDROCK_CACHE_RETURN_BLOCKS) {
+		bedrock_cache_return_spare(cache, class_index);
+		return;
+	}
+	side->head = bedrock_slab_return_some(class_index, side->head, BEDROCK_CACHE_RETURN_BLOCKS);
+	side->count -= BEDROCK_CACHE_RETURN_BLOCKS;
+	hot->room += (int32_t)BEDROCK_CACHE_RETURN_BLOCKS;
 }
 
 void bedrock_cache_free(void *block, unsigned class_index)
@@ -369,7 +382,7 @@ void bedrock_cache_free(void *block, unsigned class_index)
 	if (hot->room <= 0) {
 		bedrock_cache_grow(cache, class_index);
 		if (hot->room <= 0)
-			bedrock_cache_set_aside(cache, class_index);
+			bedrock_cache_make_room(cache, class_index);
 	}
 	hot->room--;
 	bedrock_fast_push(hot, block);

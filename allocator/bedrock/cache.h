@@ -3,10 +3,10 @@
  * Thread caches.
  *
  * For each size class a thread keeps two magazines of free blocks: the hot one, which malloc
- * pops and free pushes, and the spare one. When the hot one is full it becomes the spare one,
- * and the old spare one is returned as a whole; when it is empty the spare one takes its place.
- * So a thread that goes to and fro at the brink never pays for it at every step, and what is
- * returned is always what was used least recently.
+ * pops and free pushes, and the spare one. When both together are full, a few blocks of the spare
+ * one are returned; when there is no spare one, the hot one becomes it; when the hot one is empty,
+ * the spare one takes its place. So a thread that goes to and fro at the brink never pays for it at
+ * every step, no free pays for many, and what is returned was not used lately.
  *
  * What the fast paths touch, the front, lies in the thread's own static storage and begins empty:
  * without blocks and without room. So it needs no test whether a thread has a cache, not yet or
@@ -26,7 +26,7 @@
 
 /*
  * The hot magazine. Invariant:
- *	room == limit - length of the list
+ *	room == 2 * limit - length of the list - blocks in the spare magazine
  *	room >= 0, or limit was lowered since the last slow path of the class
  */
 struct bedrock_hot {
@@ -48,7 +48,7 @@ _Static_assert(sizeof(struct bedrock_hot) == BEDROCK_KEY_UNIT_BYTES << BEDROCK_K
 struct bedrock_cache_side {
 	void *head;
 	uint32_t count;
-	/* How many blocks each magazine of the class may hold. */
+	/* How many blocks a filling brings; both magazines together may hold twice as many. */
 	uint32_t limit;
 	/* There was a slow path, and one of them for want of a block. */
 	bool is_touched;
@@ -137,8 +137,9 @@ extern __thread struct bedrock_cache *bedrock_cache_current
 static inline uint32_t bedrock_cache_hot_count(const struct bedrock_cache *cache,
 					       unsigned class_index)
 {
-	return (uint32_t)((int32_t)cache->sides[class_index].limit -
-			  bedrock_cache_hot(class_index)->room);
+	const struct bedrock_cache_side *side = &cache->sides[class_index];
+
+	return 2 * side->limit - side->count - (uint32_t)bedrock_cache_hot(class_index)->room;
 }
 
 /* malloc(bytes) for a small size, when the hot magazine is empty. -> NULL if out of memory. */

@@ -9,7 +9,6 @@
 #include "allocator/bedrock/slab.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "allocator/bedrock/arena.h"
 #include "allocator/bedrock/debug.h"
@@ -26,6 +25,12 @@ struct bedrock_sheaf {
 	void *head;
 	void *tail;
 	uint32_t count;
+};
+
+/* Bit s of `used` is set exactly if slots[s] holds a sheaf. */
+struct bedrock_sheaves {
+	uint32_t used;
+	struct bedrock_sheaf slots[BEDROCK_SHEAF_SLOTS];
 };
 
 static inline void *bedrock_block_next(void *block)
@@ -323,21 +328,24 @@ static void bedrock_sheaf_push(unsigned class_index, const struct bedrock_sheaf 
 	bedrock_pending_push(&arena->bins[class_index], run);
 }
 
-/* Add the chain head..tail, all of one slab, to the sheaf of its slab. */
-static void bedrock_sheaf_add(unsigned class_index, struct bedrock_sheaf *sheaves,
+/* Add a chain to the sheaf of its slab; what another slab had in its place is handed over. */
+static void bedrock_sheaf_add(unsigned class_index, struct bedrock_sheaves *sheaves,
 			      const struct bedrock_sheaf *chain)
 {
 	uintptr_t hash = (uintptr_t)chain->run / sizeof(*chain->run);
-	struct bedrock_sheaf *sheaf = &sheaves[(hash ^ hash >> 6) % BEDROCK_SHEAF_SLOTS];
+	uint32_t slot = (uint32_t)(hash ^ hash >> 6) % BEDROCK_SHEAF_SLOTS;
+	struct bedrock_sheaf *sheaf = &sheaves->slots[slot];
 
-	if (sheaf->run == chain->run) {
+	if (!(sheaves->used >> slot & 1)) {
+		sheaves->used |= UINT32_C(1) << slot;
+	} else if (sheaf->run == chain->run) {
 		bedrock_block_link(chain->tail, sheaf->head);
 		sheaf->head = chain->head;
 		sheaf->count += chain->count;
 		return;
-	}
-	if (sheaf->run)
+	} else {
 		bedrock_sheaf_push(class_index, sheaf);
+	}
 	*sheaf = *chain;
 }
 
@@ -352,10 +360,11 @@ static bool bedrock_block_is_valid(unsigned class_index, void *block)
 }
 
 /*
- * The longest chain of blocks of one slab that the list begins with. The slab's bounds tell for
- * each further block whether it is one of them, without a look at the page map.
+ * The longest chain of blocks of one slab, at most `most` of them, that the list begins with. The
+ * slab's bounds tell for each further block whether it is one of them, without a look at the page
+ * map.
  */
-static struct bedrock_sheaf bedrock_chain_of_one_slab(void *head)
+static struct bedrock_sheaf bedrock_chain_of_one_slab(void *head, uint32_t most)
 {
 	struct bedrock_sheaf chain = {
 		.run = bedrock_chunk_slab_of(head),
@@ -368,7 +377,7 @@ static struct bedrock_sheaf bedrock_chain_of_one_slab(void *head)
 	void *next = bedrock_block_next(head);
 
 	/* The end of the list is outside as well: no slab begins at address 0. */
-	while ((uintptr_t)next - start < slab_bytes) {
+	while (chain.count < most && (uintptr_t)next - start < slab_bytes) {
 		chain.tail = next;
 		chain.count++;
 		next = bedrock_block_next(next);
@@ -376,20 +385,25 @@ static struct bedrock_sheaf bedrock_chain_of_one_slab(void *head)
 	return chain;
 }
 
-void bedrock_slab_return(unsigned class_index, void *head)
+void *bedrock_slab_return_some(unsigned class_index, void *head, uint32_t count)
 {
-	struct bedrock_sheaf sheaves[BEDROCK_SHEAF_SLOTS];
+	struct bedrock_sheaves sheaves;
 
-	memset(sheaves, 0, sizeof(sheaves));
-	while (head) {
-		struct bedrock_sheaf chain = bedrock_chain_of_one_slab(head);
+	sheaves.used = 0;
+	while (head && count > 0) {
+		struct bedrock_sheaf chain = bedrock_chain_of_one_slab(head, count);
 
 		bedrock_assert(bedrock_block_is_valid(class_index, chain.head));
 		head = bedrock_block_next(chain.tail);
-		bedrock_sheaf_add(class_index, sheaves, &chain);
+		count -= chain.count;
+		bedrock_sheaf_add(class_index, &sheaves, &chain);
 	}
-	for (uint32_t i = 0; i < BEDROCK_SHEAF_SLOTS; i++) {
-		if (sheaves[i].run)
-			bedrock_sheaf_push(class_index, &sheaves[i]);
-	}
+	for (uint32_t left = sheaves.used; left; left &= left - 1)
+		bedrock_sheaf_push(class_index, &sheaves.slots[__builtin_ctz(left)]);
+	return head;
+}
+
+void bedrock_slab_return(unsigned class_index, void *head)
+{
+	(void)bedrock_slab_return_some(class_index, head, UINT32_MAX);
 }

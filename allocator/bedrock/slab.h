@@ -67,6 +67,9 @@ static inline bool bedrock_bin_has_some(const struct bedrock_bin *bin)
 /* Return a chain of blocks of one size class; they may come from many slabs and arenas. */
 void bedrock_slab_return(unsigned class_index, void *head);
 
+/* Return the first `count` blocks of a chain. -> the rest of it. */
+void *bedrock_slab_return_some(unsigned class_index, void *head, uint32_t count);
+
 /*
  * Collect what was returned to this bin; give empty slabs' pages back, with `keep_one` all but
  * one that would leave the bin with nothing to give.
