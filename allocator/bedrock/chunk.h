@@ -84,6 +84,11 @@ struct bedrock_run {
  */
 struct bedrock_huge_part {
 	size_t mapped_bytes;
+	/*
+	 * How far the block goes; written by its owner only. What is mapped beyond it is spare, and
+	 * decay may cut it off. Less than mapped_bytes exactly on the ring of those.
+	 */
+	size_t used_bytes;
 	size_t offset_bytes;
 	uint64_t freed_ns;
 	struct bedrock_chunk *next;
@@ -92,6 +97,8 @@ struct bedrock_huge_part {
 	size_t charged_bytes;
 	/* Its pages were given back while munmap refused the mapping. */
 	bool is_purged;
+	/* On the ring of those with something to spare. */
+	bool has_spare;
 };
 
 /*

@@ -172,13 +172,11 @@ void bedrock_decay_all(struct bedrock_heap *heap, uint64_t now_ns)
 uint64_t bedrock_decay_purge(struct bedrock_heap *heap)
 {
 	uint64_t now_ns = bedrock_os_now_ns();
-	uint64_t before_bytes = bedrock_load_relaxed(&heap->huge.kept.bytes) +
-				bedrock_load_relaxed(&heap->huge.stuck.bytes);
+	uint64_t before_bytes = bedrock_huge_unused_bytes(&heap->huge);
 	uint64_t done_bytes = 0;
 
 	bedrock_heap_relieve(heap);
-	uint64_t after_bytes = bedrock_load_relaxed(&heap->huge.kept.bytes) +
-			       bedrock_load_relaxed(&heap->huge.stuck.bytes);
+	uint64_t after_bytes = bedrock_huge_unused_bytes(&heap->huge);
 
 	if (before_bytes > after_bytes)
 		done_bytes = before_bytes - after_bytes;
@@ -201,7 +199,8 @@ static bool bedrock_arena_has_something(struct bedrock_arena *arena)
 
 uint64_t bedrock_decay_relieve(struct bedrock_heap *heap, uint64_t now_ns, uint64_t bytes)
 {
-	uint64_t done_bytes = bedrock_load_relaxed(&heap->huge.kept.bytes);
+	uint64_t done_bytes = bedrock_load_relaxed(&heap->huge.kept.bytes) +
+			      bedrock_load_relaxed(&heap->huge.spare_bytes);
 
 	bedrock_heap_relieve(heap);
 	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
@@ -229,8 +228,7 @@ static uint64_t bedrock_arena_resting_pages(const struct bedrock_heap *heap,
 /* How many pages are waiting for their time. */
 static uint64_t bedrock_decay_resting_pages(struct bedrock_heap *heap)
 {
-	uint64_t bytes = bedrock_load_relaxed(&heap->huge.kept.bytes) +
-			 bedrock_load_relaxed(&heap->huge.stuck.bytes);
+	uint64_t bytes = bedrock_huge_unused_bytes(&heap->huge);
 	uint64_t pages = heap->options.dirty_decay_ms < 0 ? 0 : bytes >> BEDROCK_PAGE_SHIFT;
 
 	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {

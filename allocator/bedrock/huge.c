@@ -42,59 +42,6 @@ static void bedrock_huge_uncharge(struct bedrock_huge *huge, size_t bytes)
 	bedrock_limit_uncharge(&huge->space->limit, bytes);
 }
 
-/* The lock is held for all of the ring functions. */
-static void bedrock_ring_add(struct bedrock_huge_ring *ring, struct bedrock_chunk *chunk)
-{
-	struct bedrock_chunk *first = ring->first;
-
-	chunk->huge.next = first ? first : chunk;
-	chunk->huge.prev = first ? first->huge.prev : chunk;
-	chunk->huge.prev->huge.next = chunk;
-	chunk->huge.next->huge.prev = chunk;
-	ring->first = chunk;
-	ring->count++;
-	bedrock_huge_count(&ring->bytes, (int64_t)chunk->huge.mapped_bytes);
-}
-
-static void bedrock_ring_remove(struct bedrock_huge_ring *ring, struct bedrock_chunk *chunk)
-{
-	chunk->huge.next->huge.prev = chunk->huge.prev;
-	chunk->huge.prev->huge.next = chunk->huge.next;
-	if (ring->first == chunk)
-		ring->first = chunk->huge.next == chunk ? NULL : chunk->huge.next;
-	ring->count--;
-	bedrock_huge_count(&ring->bytes, -(int64_t)chunk->huge.mapped_bytes);
-}
-
-static size_t bedrock_size_distance(size_t a, size_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
-/*
- * Take the mapping nearest in size, within a factor of two, or NULL. What a larger one has too
- * much is lost when it is trimmed, what a smaller one has too little is faulted in when it is
- * lengthened: both cost the same.
- */
-static struct bedrock_chunk *bedrock_ring_take(struct bedrock_huge_ring *ring, size_t bytes)
-{
-	struct bedrock_chunk *best = NULL;
-	struct bedrock_chunk *chunk = ring->first;
-
-	for (uint32_t i = 0; i < ring->count; i++, chunk = chunk->huge.next) {
-		size_t mapped_bytes = chunk->huge.mapped_bytes;
-
-		if (mapped_bytes / 2 > bytes || mapped_bytes < bytes / 2)
-			continue;
-		if (!best || bedrock_size_distance(mapped_bytes, bytes) <
-				     bedrock_size_distance(best->huge.mapped_bytes, bytes))
-			best = chunk;
-	}
-	if (best)
-		bedrock_ring_remove(ring, best);
-	return best;
-}
-
 static size_t bedrock_huge_round(size_t bytes)
 {
 	size_t mask = bedrock_os_page_bytes() - 1;
@@ -119,6 +66,7 @@ static void bedrock_huge_trim(struct bedrock_huge *huge, struct bedrock_chunk *c
 	if (tail_bytes > beyond_header_bytes)
 		tail_bytes = beyond_header_bytes;
 	chunk->huge.mapped_bytes = bytes;
+	chunk->huge.used_bytes = bytes;
 	chunk->huge.charged_bytes -= tail_bytes;
 	bedrock_huge_uncharge(huge, tail_bytes);
 }
@@ -155,6 +103,7 @@ static int bedrock_huge_map(struct bedrock_huge *huge, size_t bytes, size_t offs
 	if (charged_bytes < bytes && bedrock_limit_is_set(&huge->space->limit))
 		bedrock_os_keep_small(chunk, bytes);
 	chunk->huge.mapped_bytes = bytes;
+	chunk->huge.used_bytes = bytes;
 	chunk->huge.charged_bytes = charged_bytes;
 	*out = chunk;
 	return 0;
@@ -207,9 +156,21 @@ static int bedrock_huge_map_over_aligned(struct bedrock_huge *huge, size_t bytes
 	if (bedrock_limit_is_set(&huge->space->limit))
 		bedrock_os_keep_small(chunk, bytes);
 	chunk->huge.mapped_bytes = bytes;
+	chunk->huge.used_bytes = bytes;
 	chunk->huge.charged_bytes = charged_bytes;
 	*out = chunk;
 	return 0;
+}
+
+/* Give pages back. Under a limit, that is believed of what is seen to be gone only. */
+static int bedrock_huge_give_pages(struct bedrock_huge *huge, void *start, size_t bytes)
+{
+	int rc = bedrock_os_purge(start, bytes);
+
+	if (!rc && bedrock_limit_is_set(&huge->space->limit) &&
+	    bedrock_os_is_resident(start, bytes))
+		rc = -EIO;
+	return rc;
 }
 
 /* Give the pages of a mapping back, but for the header. What is gone is charged no more. */
@@ -219,10 +180,7 @@ static void bedrock_huge_purge(struct bedrock_huge *huge, struct bedrock_chunk *
 	char *start = (char *)chunk + header_bytes;
 	size_t bytes = chunk->huge.mapped_bytes - header_bytes;
 
-	if (bedrock_os_purge(start, bytes))
-		return;
-	/* Under a limit, being given back is believed of what is seen to be gone only. */
-	if (bedrock_limit_is_set(&huge->space->limit) && bedrock_os_is_resident(start, bytes))
+	if (bedrock_huge_give_pages(huge, start, bytes))
 		return;
 	chunk->huge.is_purged = true;
 	bedrock_huge_uncharge(huge, chunk->huge.charged_bytes - header_bytes);
@@ -258,8 +216,67 @@ static uint64_t bedrock_huge_keep_limit_bytes(const struct bedrock_huge *huge)
 
 static bool bedrock_huge_keeps_too_much(const struct bedrock_huge *huge)
 {
+	uint64_t bytes =
+		bedrock_load_relaxed(&huge->kept.bytes) + bedrock_load_relaxed(&huge->spare_bytes);
+
 	return huge->kept.count > BEDROCK_HUGE_KEPT_MAX ||
-	       bedrock_load_relaxed(&huge->kept.bytes) > bedrock_huge_keep_limit_bytes(huge);
+	       bytes > bedrock_huge_keep_limit_bytes(huge);
+}
+
+/*
+ * How much more may be left to spare. Where much is in use it is better to keep whole mappings,
+ * and close to a memory limit nothing is to spare.
+ */
+static size_t bedrock_huge_spare_room(const struct bedrock_huge *huge)
+{
+	uint64_t spare_bytes = bedrock_load_relaxed(&huge->spare_bytes);
+
+	if (bedrock_limit_is_near(&huge->space->limit) ||
+	    bedrock_huge_keep_limit_bytes(huge) > BEDROCK_HUGE_KEPT_BYTES ||
+	    spare_bytes >= BEDROCK_HUGE_SPARE_BYTES)
+		return 0;
+	return BEDROCK_HUGE_SPARE_BYTES - spare_bytes;
+}
+
+/* Take a block off the ring: what it has to spare is its own, or decay's. The lock is held. */
+static void bedrock_huge_end_spare(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
+{
+	bedrock_ring_remove(&huge->spare, chunk);
+	bedrock_huge_count(&huge->spare_bytes,
+			   -(int64_t)(chunk->huge.mapped_bytes - chunk->huge.used_bytes));
+	chunk->huge.has_spare = false;
+}
+
+/* The block in use gets all of its mapping: it is about to be freed, or changed in length. */
+static void bedrock_huge_own_whole(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
+{
+	bedrock_lock_take(&huge->lock);
+	if (chunk->huge.has_spare)
+		bedrock_huge_end_spare(huge, chunk);
+	bedrock_lock_give(&huge->lock);
+	bedrock_add_relaxed(&huge->live_bytes, chunk->huge.mapped_bytes - chunk->huge.used_bytes);
+	chunk->huge.used_bytes = chunk->huge.mapped_bytes;
+}
+
+/* Leave the end of a reused mapping to spare, if there is room. -> was there? */
+static bool bedrock_huge_spare(struct bedrock_huge *huge, struct bedrock_chunk *chunk, size_t bytes)
+{
+	size_t spare_bytes = chunk->huge.mapped_bytes - bytes;
+
+	if (spare_bytes == 0)
+		return true;
+	bedrock_lock_take(&huge->lock);
+	bool has_room = spare_bytes <= bedrock_huge_spare_room(huge);
+
+	if (has_room) {
+		chunk->huge.used_bytes = bytes;
+		chunk->huge.freed_ns = bedrock_os_now_ns();
+		chunk->huge.has_spare = true;
+		bedrock_huge_count(&huge->spare_bytes, (int64_t)spare_bytes);
+		bedrock_ring_add(&huge->spare, chunk);
+	}
+	bedrock_lock_give(&huge->lock);
+	return has_room;
 }
 
 /* Take the oldest kept mapping if it is one too many, or was freed before `before_ns`. */
@@ -293,10 +310,46 @@ static struct bedrock_chunk *bedrock_huge_pop_stuck(struct bedrock_huge *huge)
 	return oldest;
 }
 
+/*
+ * Cut off what the block has had to spare for longest, if since before `before_ns`. From under
+ * the lock on, the end is ours alone, whatever becomes of the block meanwhile.
+ */
+static int bedrock_huge_cut_spare(struct bedrock_huge *huge, uint64_t before_ns, bool *is_done)
+{
+	char *end = NULL;
+	size_t bytes = 0;
+
+	bedrock_lock_take(&huge->lock);
+	struct bedrock_chunk *oldest = huge->spare.first ? huge->spare.first->huge.prev : NULL;
+
+	if (oldest && oldest->huge.freed_ns < before_ns) {
+		bedrock_huge_end_spare(huge, oldest);
+		end = (char *)oldest + oldest->huge.used_bytes;
+		bytes = oldest->huge.mapped_bytes - oldest->huge.used_bytes;
+		oldest->huge.mapped_bytes -= bytes;
+		oldest->huge.charged_bytes -= bytes;
+	}
+	bedrock_lock_give(&huge->lock);
+	*is_done = bytes == 0;
+	if (*is_done)
+		return 0;
+	int rc = bedrock_space_unmap(huge->space, end, bytes);
+
+	/* What stays resident against our will stays charged. */
+	if (!rc || bedrock_huge_give_pages(huge, end, bytes) == 0)
+		bedrock_huge_uncharge(huge, bytes);
+	if (rc)
+		bedrock_huge_discard(huge, end, bytes);
+	return rc;
+}
+
 void bedrock_huge_decay(struct bedrock_huge *huge, uint64_t before_ns)
 {
+	bool is_done = false;
 	int rc = 0;
 
+	while (!rc && !is_done)
+		rc = bedrock_huge_cut_spare(huge, before_ns, &is_done);
 	for (struct bedrock_chunk *chunk; !rc && (chunk = bedrock_huge_pop_kept(huge, before_ns));)
 		rc = bedrock_huge_unmap(huge, chunk);
 	for (struct bedrock_chunk *chunk; !rc && (chunk = bedrock_huge_pop_stuck(huge));)
@@ -322,6 +375,8 @@ static void bedrock_huge_keep(struct bedrock_huge *huge, struct bedrock_chunk *c
 void bedrock_huge_free(struct bedrock_huge *huge, void *block, bool is_kept)
 {
 	struct bedrock_chunk *chunk = bedrock_chunk_of(block);
+
+	bedrock_huge_own_whole(huge, chunk);
 	size_t bytes = chunk->huge.mapped_bytes;
 
 	bedrock_sub_relaxed(&huge->live_bytes, chunk->huge.charged_bytes);
@@ -337,7 +392,7 @@ size_t bedrock_huge_usable_bytes(const void *block)
 {
 	const struct bedrock_chunk *chunk = bedrock_chunk_of(block);
 
-	return chunk->huge.mapped_bytes - chunk->huge.offset_bytes;
+	return chunk->huge.used_bytes - chunk->huge.offset_bytes;
 }
 
 /*
@@ -394,16 +449,18 @@ static struct bedrock_chunk *bedrock_huge_lengthen(struct bedrock_huge *huge,
 	chunk->huge.charged_bytes += bytes - old_bytes;
 	bedrock_add_relaxed(&huge->space->mapped_bytes, bytes - old_bytes);
 	chunk->huge.mapped_bytes = bytes;
+	chunk->huge.used_bytes = bytes;
 	return chunk;
 }
 
 static struct bedrock_chunk *bedrock_huge_reuse(struct bedrock_huge *huge, size_t bytes)
 {
 	bedrock_lock_take(&huge->lock);
-	struct bedrock_chunk *chunk = bedrock_ring_take(&huge->kept, bytes);
+	size_t room_bytes = bedrock_huge_spare_room(huge);
+	struct bedrock_chunk *chunk = bedrock_ring_take(&huge->kept, bytes, room_bytes);
 
 	if (!chunk)
-		chunk = bedrock_ring_take(&huge->stuck, bytes);
+		chunk = bedrock_ring_take(&huge->stuck, bytes, 0);
 	bedrock_lock_give(&huge->lock);
 	if (!chunk)
 		return NULL;
@@ -416,11 +473,15 @@ static struct bedrock_chunk *bedrock_huge_reuse(struct bedrock_huge *huge, size_
 		}
 		chunk = longer;
 	}
-	bedrock_huge_trim(huge, chunk, bytes);
+	if (chunk->huge.is_purged || chunk->huge.mapped_bytes - bytes > room_bytes)
+		bedrock_huge_trim(huge, chunk, bytes);
 	if (bedrock_huge_charge_whole(huge, chunk)) {
 		bedrock_huge_unmap(huge, chunk);
 		return NULL;
 	}
+	chunk->huge.used_bytes = chunk->huge.mapped_bytes;
+	if (!bedrock_huge_spare(huge, chunk, bytes))
+		bedrock_huge_trim(huge, chunk, bytes);
 	return chunk;
 }
 
@@ -447,7 +508,9 @@ int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_byt
 		return rc;
 	chunk->huge.is_purged = false;
 	chunk->huge.offset_bytes = offset_bytes;
-	bedrock_add_relaxed(&huge->live_bytes, chunk->huge.charged_bytes);
+	/* What a reused mapping has to spare is charged, but not in use. */
+	bedrock_add_relaxed(&huge->live_bytes,
+			    *is_zero ? chunk->huge.charged_bytes : chunk->huge.used_bytes);
 	*out = (char *)chunk + offset_bytes;
 	return 0;
 }
@@ -469,11 +532,12 @@ static void *bedrock_huge_grow(struct bedrock_huge *huge, struct bedrock_chunk *
 void *bedrock_huge_resize(struct bedrock_huge *huge, void *block, size_t bytes)
 {
 	struct bedrock_chunk *chunk = bedrock_chunk_of(block);
-	size_t charged_bytes = chunk->huge.charged_bytes;
 
 	if (bytes > PTRDIFF_MAX - 4 * BEDROCK_CHUNK_BYTES)
 		return NULL;
+	bedrock_huge_own_whole(huge, chunk);
 	size_t need_bytes = bedrock_huge_round(chunk->huge.offset_bytes + bytes);
+	size_t charged_bytes = chunk->huge.charged_bytes;
 
 	if (need_bytes > chunk->huge.mapped_bytes)
 		return bedrock_huge_grow(huge, chunk, need_bytes);

@@ -3,8 +3,9 @@
  * Huge blocks: each has a mapping of its own.
  *
  * Freed ones are kept for a while, few and bounded in bytes, because a fresh mapping costs a
- * page fault for every page. A mapping that munmap refuses is kept beyond the bounds, purged,
- * offered for reuse and retried: it is never forgotten.
+ * page fault for every page. For the same reason a block that reuses a longer mapping may have
+ * the rest of it to spare for a while. A mapping that munmap refuses is kept beyond the bounds,
+ * purged, offered for reuse and retried: it is never forgotten.
  */
 #ifndef BEDROCK_HUGE_H
 #define BEDROCK_HUGE_H
@@ -16,25 +17,23 @@
 #include "allocator/bedrock/atomic.h"
 #include "allocator/bedrock/chunk.h"
 #include "allocator/bedrock/lock.h"
+#include "allocator/bedrock/ring.h"
 #include "allocator/bedrock/space.h"
 
 #define BEDROCK_HUGE_KEPT_MAX 16u
 /* So much is kept in any case, more only as a share of what is in use. */
 #define BEDROCK_HUGE_KEPT_BYTES ((uint64_t)64 << 20)
-
-/* Free mappings, newest first. */
-struct bedrock_huge_ring {
-	struct bedrock_chunk *first;
-	uint32_t count;
-	/* Written under the lock, read by anybody. */
-	_Atomic(uint64_t) bytes;
-};
+/* So much of that may be the spare ends of blocks in use, as long as few are in use. */
+#define BEDROCK_HUGE_SPARE_BYTES ((uint64_t)16 << 20)
 
 /*
- * lock covers the rings. Invariant:
+ * lock covers the rings, and mapped_bytes of what is on them. Invariant:
  *	a ring holds `count` mappings whose mapped_bytes add up to `bytes`
+ *	spare_bytes is the sum of mapped_bytes - used_bytes over the blocks in use,
+ *	which is 0 for those that are not on the ring `spare`
+ *	spare_bytes <= BEDROCK_HUGE_SPARE_BYTES
  *	after each free kept.count <= BEDROCK_HUGE_KEPT_MAX and
- *	kept.bytes <= max(BEDROCK_HUGE_KEPT_BYTES, live_bytes / 4)
+ *	kept.bytes + spare_bytes <= max(BEDROCK_HUGE_KEPT_BYTES, live_bytes / 4)
  */
 struct bedrock_huge {
 	struct bedrock_lock lock;
@@ -44,7 +43,10 @@ struct bedrock_huge {
 	struct bedrock_huge_ring kept;
 	/* Those that munmap refused. */
 	struct bedrock_huge_ring stuck;
-	/* The charged_bytes of the mappings of blocks in use; a part of the sum below. */
+	/* Blocks in use whose mapping is longer than they need. */
+	struct bedrock_huge_ring spare;
+	_Atomic(uint64_t) spare_bytes;
+	/* The charged_bytes of the mappings of blocks in use, less what they have to spare. */
 	_Atomic(uint64_t) live_bytes;
 	/* The sum of charged_bytes of all mappings, and of those that are being made. */
 	_Atomic(uint64_t) charged_bytes;
@@ -68,11 +70,19 @@ void bedrock_huge_free(struct bedrock_huge *huge, void *block, bool is_kept);
  */
 void *bedrock_huge_resize(struct bedrock_huge *huge, void *block, size_t bytes);
 
+/* What decay will give back in time. */
+static inline uint64_t bedrock_huge_unused_bytes(const struct bedrock_huge *huge)
+{
+	return bedrock_load_relaxed(&huge->kept.bytes) + bedrock_load_relaxed(&huge->spare_bytes) +
+	       bedrock_load_relaxed(&huge->stuck.bytes);
+}
+
 /* How many bytes of the block may be used. */
 size_t bedrock_huge_usable_bytes(const void *block);
 
 /*
- * Unmap kept mappings that were freed before `before_ns`, then those that were refused earlier.
+ * Unmap kept mappings that were freed before `before_ns`, and cut off what blocks had to spare
+ * since before then; at last try those that were refused earlier.
  * Stops at the first refusal.
  */
 void bedrock_huge_decay(struct bedrock_huge *huge, uint64_t before_ns);

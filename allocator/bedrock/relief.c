@@ -48,7 +48,8 @@ static uint64_t bedrock_relief_reclaimable_bytes(struct bedrock_heap *heap)
 				 bedrock_load_relaxed(&arena->pages.rest_pages[0]) +
 				 bedrock_load_relaxed(&arena->pages.rest_pages[1]);
 	}
-	return (pages << BEDROCK_PAGE_SHIFT) + bedrock_load_relaxed(&heap->huge.kept.bytes);
+	return (pages << BEDROCK_PAGE_SHIFT) + bedrock_load_relaxed(&heap->huge.kept.bytes) +
+	       bedrock_load_relaxed(&heap->huge.spare_bytes);
 }
 
 static void bedrock_relief_note_futile(struct bedrock_heap *heap, uint64_t now_ns)

@@ -20,7 +20,7 @@
 #define BEDROCK_CHUNK_BYTES   ((size_t)1 << BEDROCK_CHUNK_SHIFT)
 #define BEDROCK_LEFTOVERS_MAX 64u
 
-/* A range that munmap refused; never touched, so it costs address space only. */
+/* A range that munmap refused; never touched, or emptied, so it costs address space only. */
 struct bedrock_leftover {
 	void *address;
 	size_t bytes;

@@ -41,7 +41,8 @@ static void bedrock_stats_add_heap(struct bedrock_stats *out, struct bedrock_hea
 
 	out->allocated_bytes += live_bytes;
 	out->active_bytes += live_bytes;
-	out->dirty_bytes += bedrock_load_relaxed(&heap->huge.kept.bytes);
+	out->dirty_bytes += bedrock_load_relaxed(&heap->huge.kept.bytes) +
+			    bedrock_load_relaxed(&heap->huge.spare_bytes);
 	out->mapped_bytes += bedrock_space_mapped_bytes(&heap->space);
 	out->metadata_bytes = bedrock_load_relaxed(&heap->meta.mapped_bytes);
 	out->resident_bytes += bedrock_load_relaxed(&heap->huge.charged_bytes) +

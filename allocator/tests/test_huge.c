@@ -135,6 +135,102 @@ Test(huge, no_more_is_kept_than_the_bounds_allow)
 	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0);
 }
 
+/* A block of 6 MiB in a mapping of 10, the rest to spare. */
+static char *take_with_spare(void)
+{
+	char *block = take(10 * MIB, 1, NULL);
+
+	memset(block, 1, 10 * MIB);
+	bedrock_huge_free(&huge, block, true);
+	cr_assert_eq(take(6 * MIB, 1, NULL), block);
+	cr_assert_eq(bedrock_load_relaxed(&huge.spare_bytes), 4 * MIB);
+	return block;
+}
+
+Test(huge, few_blocks_leave_the_end_of_a_longer_mapping_to_spare_and_it_is_kept_with_them)
+{
+	char *block = take_with_spare();
+	unsigned unmaps = faults.munmap.seen;
+
+	cr_assert_lt(bedrock_huge_usable_bytes(block), 7 * MIB, "spare is not the owner's");
+	bedrock_huge_free(&huge, block, true);
+	cr_assert_eq(bedrock_load_relaxed(&huge.spare_bytes), 0);
+	cr_assert_eq(bedrock_load_relaxed(&huge.live_bytes), 0);
+	cr_assert_eq(take(10 * MIB, 1, NULL), block);
+	cr_assert_eq(block[10 * MIB - 1], 1, "no page was lost");
+	cr_assert_eq(faults.munmap.seen, unmaps);
+}
+
+Test(huge, decay_cuts_off_what_a_block_has_to_spare)
+{
+	char *block = take_with_spare();
+	uint64_t live_bytes = bedrock_load_relaxed(&huge.live_bytes);
+
+	bedrock_huge_decay(&huge, 1);
+	cr_assert_eq(bedrock_load_relaxed(&huge.spare_bytes), 4 * MIB, "too young");
+	bedrock_huge_decay(&huge, UINT64_MAX);
+	cr_assert_eq(bedrock_load_relaxed(&huge.spare_bytes), 0);
+	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), live_bytes);
+	cr_assert_eq(bedrock_load_relaxed(&huge.charged_bytes), live_bytes);
+	cr_assert_eq(block[6 * MIB - 1], 1);
+	bedrock_huge_free(&huge, block, false);
+	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0);
+	cr_assert_eq(bedrock_load_relaxed(&huge.charged_bytes), 0);
+}
+
+Test(huge, spare_end_that_cannot_be_unmapped_is_emptied_and_remembered)
+{
+	char *block = take_with_spare();
+
+	faults.munmap.error = ENOMEM;
+	bedrock_huge_decay(&huge, UINT64_MAX);
+	faults.munmap.error = 0;
+	cr_assert_gt(faults.munmap.hit, 0);
+	cr_assert_gt(faults.madvise.seen, 0);
+	cr_assert_eq(space.leftover_count, 1);
+	cr_assert_eq(bedrock_load_relaxed(&huge.charged_bytes), huge.live_bytes);
+	bedrock_space_retry(&space);
+	cr_assert_eq(space.leftover_count, 0);
+	bedrock_huge_free(&huge, block, false);
+	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0);
+}
+
+Test(huge, block_grows_into_what_it_has_to_spare)
+{
+	char *block = take_with_spare();
+	unsigned moves = faults.mremap.seen;
+
+	cr_assert_eq(bedrock_huge_resize(&huge, block, 9 * MIB), block);
+	cr_assert_geq(bedrock_huge_usable_bytes(block), 9 * MIB);
+	cr_assert_eq(faults.mremap.seen, moves);
+	cr_assert_eq(bedrock_load_relaxed(&huge.spare_bytes), 0);
+	bedrock_huge_free(&huge, block, false);
+	cr_assert_eq(bedrock_load_relaxed(&huge.live_bytes), 0);
+}
+
+Test(huge, no_more_is_to_spare_than_the_bound_allows)
+{
+	char *blocks[6];
+
+	for (int i = 0; i < 6; i++)
+		blocks[i] = take(10 * MIB, 1, NULL);
+	for (int i = 0; i < 6; i++)
+		bedrock_huge_free(&huge, blocks[i], true);
+	for (int i = 0; i < 6; i++) {
+		take(6 * MIB, 1, NULL);
+		cr_assert_leq(bedrock_load_relaxed(&huge.spare_bytes), BEDROCK_HUGE_SPARE_BYTES);
+	}
+	cr_assert_eq(huge.spare.count, 4);
+}
+
+Test(huge, where_much_is_in_use_nothing_is_left_to_spare)
+{
+	take(300 * MIB, 1, NULL);
+	bedrock_huge_free(&huge, take(10 * MIB, 1, NULL), true);
+	take(6 * MIB, 1, NULL);
+	cr_assert_eq(bedrock_load_relaxed(&huge.spare_bytes), 0);
+}
+
 Test(huge, oversize_rule_keeps_nothing_of_that_size)
 {
 	huge.oversize_bytes = 4 * MIB;
