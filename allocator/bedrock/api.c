@@ -292,7 +292,7 @@ void *bedrock_realloc(void *block, size_t bytes)
 {
 	if (!block)
 		return bedrock_fast_malloc(bytes);
-	if (bytes == 0) {
+	if (bytes == 0 && bedrock_heap.options.zero_realloc == BEDROCK_ZERO_REALLOC_FREE) {
 		bedrock_fast_free(block);
 		return NULL;
 	}

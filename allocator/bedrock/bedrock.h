@@ -4,7 +4,7 @@
  *
  * Preload libbedrock.so, or link it or libbedrock.a, and malloc and its family are served by
  * it. The same functions are here under a prefix, together with a few of its own. Options come
- * from the environment variable BEDROCK_CONF, see docs/bedrock.md.
+ * from the environment variable BEDROCK_CONF and other places, see docs/bedrock.md.
  *
  * What holds for all of them:
  *  - every function may be called from any thread, before and after constructors, in the child
@@ -38,7 +38,8 @@ BEDROCK_API void *bedrock_calloc(size_t count, size_t item_bytes);
 /*
  * A block of `bytes` bytes with the content of `block`, up to the smaller of both sizes; `block`
  * is then gone. On failure it returns NULL and `block` is as it was. With block NULL this is
- * malloc. With bytes 0 it frees `block` and returns NULL, as the GNU C library does.
+ * malloc. With bytes 0 it frees `block` and returns NULL, as the GNU C library does, or with the
+ * option zero_realloc:alloc returns the smallest block.
  */
 BEDROCK_API void *bedrock_realloc(void *block, size_t bytes);
 
@@ -80,6 +81,9 @@ BEDROCK_API int bedrock_malloc_trim(size_t keep_bytes);
  * once, whatever its age. -> the bytes given back.
  */
 BEDROCK_API uint64_t bedrock_purge(void);
+
+/* Options of the program's own, in the form of BEDROCK_CONF: a program may define this symbol. */
+BEDROCK_API extern const char *bedrock_conf;
 
 /* "bedrock" and the version. */
 BEDROCK_API const char *bedrock_version(void);

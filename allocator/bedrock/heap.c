@@ -11,6 +11,7 @@
 
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/cgroup.h"
+#include "allocator/bedrock/conf.h"
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/os.h"
 
@@ -37,23 +38,34 @@ static void bedrock_heap_set_limits(struct bedrock_heap *heap)
 	bedrock_limit_set(&heap->space.limit, hard_bytes, soft == -100 ? hard_bytes : soft_bytes);
 }
 
+/* One arena per core or CPU that may be used. Without knowledge of cores it is one per CPU. */
+static uint32_t bedrock_heap_natural_count(struct bedrock_heap *heap)
+{
+	uint32_t count = bedrock_os_cpu_count();
+
+	if (heap->options.percpu_arena != BEDROCK_PERCPU_CORE)
+		return count;
+	if (bedrock_topology_read(&heap->topology))
+		heap->options.percpu_arena = BEDROCK_PERCPU_CPU;
+	else if (heap->topology.core_count < count)
+		count = heap->topology.core_count;
+	return count;
+}
+
 static void bedrock_heap_configure(struct bedrock_heap *heap)
 {
-	const char *text;
-
 	if (heap->is_configured || !environ)
 		return;
 	heap->is_configured = true;
-	text = secure_getenv("BEDROCK_CONF");
-	if (text)
-		bedrock_options_parse(&heap->options, text);
-	uint32_t count = (uint32_t)heap->options.arena_count;
+	bedrock_conf_read(&heap->options);
+	uint32_t count = bedrock_heap_natural_count(heap);
 
-	if (count == 0)
-		count = bedrock_os_cpu_count();
+	if (heap->options.arena_count != 0)
+		count = (uint32_t)heap->options.arena_count;
 	if (count > BEDROCK_ARENAS_MAX)
 		count = BEDROCK_ARENAS_MAX;
 	heap->huge.oversize_bytes = (uint64_t)heap->options.oversize_threshold_bytes;
+	heap->space.is_purge_trusted = heap->options.is_trust_madvise;
 	bedrock_store_relaxed(&heap->arena_count, count);
 	bedrock_heap_set_limits(heap);
 }
@@ -121,7 +133,12 @@ static struct bedrock_arena *bedrock_heap_create_arena(struct bedrock_heap *heap
 
 struct bedrock_arena *bedrock_heap_arena(struct bedrock_heap *heap, uint32_t thread_index)
 {
-	uint32_t choice = heap->options.is_percpu_arena ? bedrock_os_cpu() : thread_index;
+	uint32_t choice = thread_index;
+
+	if (heap->options.percpu_arena != BEDROCK_PERCPU_DISABLED)
+		choice = bedrock_os_cpu();
+	if (heap->options.percpu_arena == BEDROCK_PERCPU_CORE)
+		choice = bedrock_topology_core(&heap->topology, choice);
 	uint32_t index = choice % bedrock_load_relaxed(&heap->arena_count);
 	struct bedrock_arena *arena = bedrock_heap_arena_at(heap, index);
 

@@ -23,6 +23,7 @@
 #include "allocator/bedrock/options.h"
 #include "allocator/bedrock/relief.h"
 #include "allocator/bedrock/space.h"
+#include "allocator/bedrock/topology.h"
 
 struct bedrock_cache;
 
@@ -52,6 +53,8 @@ struct bedrock_heap {
 	struct bedrock_lock init_lock;
 	struct bedrock_lock arenas_lock;
 	struct bedrock_options options;
+	/* Learnt only if arenas are shared by core. */
+	struct bedrock_topology topology;
 	_Atomic(uint32_t) arena_count;
 	_Atomic(uint32_t) next_thread_arena;
 	_Atomic(uint32_t) tick_arena;

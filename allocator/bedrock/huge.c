@@ -499,7 +499,7 @@ int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_byt
 
 	if (align_bytes <= BEDROCK_CHUNK_BYTES)
 		chunk = bedrock_huge_reuse(huge, need_bytes);
-	*is_zero = !chunk;
+	*is_zero = !chunk || (chunk->huge.is_purged && huge->space->is_purge_trusted);
 	if (!chunk && align_bytes > BEDROCK_CHUNK_BYTES)
 		rc = bedrock_huge_map_over_aligned(huge, need_bytes, align_bytes, &chunk);
 	else if (!chunk)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parser of BEDROCK_CONF, driven by one table of options.
+ * The one table of options, and the parser that it drives.
  *
  * It runs inside the first allocation of the process: no allocation, no stdio, no locale.
  */
@@ -8,36 +8,36 @@
 
 #include <string.h>
 
-#include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/size.h"
+#include "allocator/bedrock/text.h"
 
-enum bedrock_option_kind {
-	BEDROCK_OPTION_INTEGER,
-	BEDROCK_OPTION_FLAG,
-	/* A size, a percentage, or the word that stands for 100 %. */
-	BEDROCK_OPTION_LIMIT,
-};
-
-/* One option. A flag is spelt by one of two words; an integer lies in [least, most]. */
-struct bedrock_option {
-	const char *name;
-	enum bedrock_option_kind kind;
-	size_t offset;
-	int64_t least;
-	int64_t most;
-	const char *word_true;
-	const char *word_false;
-};
+/* Names further away than this are no misspelling. */
+#define BEDROCK_NAME_DISTANCE_MAX 3u
+#define BEDROCK_NAME_BYTES_MAX    31u
 
 #define BEDROCK_FIELD(field) offsetof(struct bedrock_options, field)
 #define BEDROCK_MS_MAX       INT64_C(1000000000)
 
+/* In the order of the values they stand for. */
+static const char *const bedrock_words_flag[] = { "false", "true", NULL };
+static const char *const bedrock_words_percpu[] = { "disabled", "percpu", "phycpu", NULL };
+static const char *const bedrock_words_zero_realloc[] = { "free", "alloc", NULL };
+static const char *const bedrock_words_memory_limit[] = { "cgroup", NULL };
+static const char *const bedrock_words_soft_limit[] = { "none", NULL };
+
 static const struct bedrock_option bedrock_option_table[] = {
+	{ .name = "abort_conf",
+	  .kind = BEDROCK_OPTION_FLAG,
+	  .offset = BEDROCK_FIELD(is_abort_conf),
+	  .words = bedrock_words_flag },
 	{ .name = "background_thread",
 	  .kind = BEDROCK_OPTION_FLAG,
 	  .offset = BEDROCK_FIELD(is_background_thread),
-	  .word_true = "true",
-	  .word_false = "false" },
+	  .words = bedrock_words_flag },
+	{ .name = "confirm_conf",
+	  .kind = BEDROCK_OPTION_FLAG,
+	  .offset = BEDROCK_FIELD(is_confirm_conf),
+	  .words = bedrock_words_flag },
 	{ .name = "dirty_decay_ms",
 	  .kind = BEDROCK_OPTION_INTEGER,
 	  .offset = BEDROCK_FIELD(dirty_decay_ms),
@@ -46,7 +46,7 @@ static const struct bedrock_option bedrock_option_table[] = {
 	{ .name = "memory_limit",
 	  .kind = BEDROCK_OPTION_LIMIT,
 	  .offset = BEDROCK_FIELD(memory_limit),
-	  .word_true = "cgroup" },
+	  .words = bedrock_words_memory_limit },
 	{ .name = "muzzy_decay_ms",
 	  .kind = BEDROCK_OPTION_INTEGER,
 	  .offset = BEDROCK_FIELD(muzzy_decay_ms),
@@ -63,29 +63,38 @@ static const struct bedrock_option bedrock_option_table[] = {
 	  .least = 0,
 	  .most = INT64_MAX },
 	{ .name = "percpu_arena",
-	  .kind = BEDROCK_OPTION_FLAG,
-	  .offset = BEDROCK_FIELD(is_percpu_arena),
-	  .word_true = "percpu",
-	  .word_false = "disabled" },
+	  .kind = BEDROCK_OPTION_WORD,
+	  .offset = BEDROCK_FIELD(percpu_arena),
+	  .words = bedrock_words_percpu },
 	{ .name = "retain",
 	  .kind = BEDROCK_OPTION_FLAG,
 	  .offset = BEDROCK_FIELD(is_retain),
-	  .word_true = "true",
-	  .word_false = "false" },
+	  .words = bedrock_words_flag },
 	{ .name = "soft_limit",
 	  .kind = BEDROCK_OPTION_LIMIT,
 	  .offset = BEDROCK_FIELD(soft_limit),
-	  .word_true = "none" },
+	  .words = bedrock_words_soft_limit },
+	{ .name = "stats_print",
+	  .kind = BEDROCK_OPTION_FLAG,
+	  .offset = BEDROCK_FIELD(is_stats_print),
+	  .words = bedrock_words_flag },
 	{ .name = "tcache",
 	  .kind = BEDROCK_OPTION_FLAG,
 	  .offset = BEDROCK_FIELD(is_tcache),
-	  .word_true = "true",
-	  .word_false = "false" },
+	  .words = bedrock_words_flag },
 	{ .name = "tcache_max",
 	  .kind = BEDROCK_OPTION_INTEGER,
 	  .offset = BEDROCK_FIELD(tcache_max_bytes),
 	  .least = 0,
 	  .most = 65536 },
+	{ .name = "trust_madvise",
+	  .kind = BEDROCK_OPTION_FLAG,
+	  .offset = BEDROCK_FIELD(is_trust_madvise),
+	  .words = bedrock_words_flag },
+	{ .name = "zero_realloc",
+	  .kind = BEDROCK_OPTION_WORD,
+	  .offset = BEDROCK_FIELD(zero_realloc),
+	  .words = bedrock_words_zero_realloc },
 };
 
 #define BEDROCK_OPTION_COUNT (sizeof(bedrock_option_table) / sizeof(bedrock_option_table[0]))
@@ -103,7 +112,7 @@ void bedrock_options_init(struct bedrock_options *options)
 		.muzzy_decay_ms = 0,
 		.is_background_thread = true,
 		.arena_count = 0,
-		.is_percpu_arena = true,
+		.percpu_arena = BEDROCK_PERCPU_CPU,
 		.is_tcache = true,
 		.tcache_max_bytes = 65536,
 		.oversize_threshold_bytes = 64 << 20,
@@ -153,77 +162,203 @@ static bool bedrock_span_limit(struct bedrock_span span, const char *word, int64
 	return true;
 }
 
+/* Which of the words it is. */
+static bool bedrock_span_word(struct bedrock_span span, const char *const *words, int64_t *out)
+{
+	for (int64_t i = 0; words[i]; i++) {
+		if (bedrock_span_is(span, words[i])) {
+			*out = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool bedrock_option_value(const struct bedrock_option *option, struct bedrock_span value,
+				 int64_t *out)
+{
+	switch (option->kind) {
+	case BEDROCK_OPTION_FLAG:
+	case BEDROCK_OPTION_WORD:
+		return bedrock_span_word(value, option->words, out);
+	case BEDROCK_OPTION_LIMIT:
+		return bedrock_span_limit(value, option->words[0], out);
+	case BEDROCK_OPTION_INTEGER:
+		break;
+	}
+	return bedrock_span_integer(value, out) && *out >= option->least && *out <= option->most;
+}
+
 static bool bedrock_option_set(const struct bedrock_option *option, struct bedrock_options *options,
 			       struct bedrock_span value)
 {
 	char *field = (char *)options + option->offset;
 	int64_t number;
 
-	if (option->kind == BEDROCK_OPTION_FLAG) {
-		bool is_true = bedrock_span_is(value, option->word_true);
-
-		if (!is_true && !bedrock_span_is(value, option->word_false))
-			return false;
-		memcpy(field, &is_true, sizeof(is_true));
-		return true;
-	}
-	if (option->kind == BEDROCK_OPTION_LIMIT) {
-		if (!bedrock_span_limit(value, option->word_true, &number))
-			return false;
-	} else if (!bedrock_span_integer(value, &number) || number < option->least ||
-		   number > option->most) {
+	if (!bedrock_option_value(option, value, &number))
 		return false;
-	}
-	memcpy(field, &number, sizeof(number));
+	bool is_true = number != 0;
+
+	if (option->kind == BEDROCK_OPTION_FLAG)
+		memcpy(field, &is_true, sizeof(is_true));
+	else
+		memcpy(field, &number, sizeof(number));
 	return true;
 }
 
-static const struct bedrock_option *bedrock_option_find(struct bedrock_span name)
+int64_t bedrock_options_get(const struct bedrock_options *options,
+			    const struct bedrock_option *option)
 {
+	const void *field = (const char *)options + option->offset;
+
+	if (option->kind == BEDROCK_OPTION_FLAG)
+		return bedrock_load_relaxed((const _Atomic(bool) *)field);
+	return bedrock_load_relaxed((const _Atomic(int64_t) *)field);
+}
+
+const struct bedrock_option *bedrock_options_at(size_t index)
+{
+	return index < BEDROCK_OPTION_COUNT ? &bedrock_option_table[index] : NULL;
+}
+
+const struct bedrock_option *bedrock_options_find(const char *name, size_t name_bytes)
+{
+	const struct bedrock_span span = { .text = name, .bytes = name_bytes };
+
 	for (size_t i = 0; i < BEDROCK_OPTION_COUNT; i++) {
-		if (bedrock_span_is(name, bedrock_option_table[i].name))
+		if (bedrock_span_is(span, bedrock_option_table[i].name))
 			return &bedrock_option_table[i];
 	}
 	return NULL;
 }
 
+static unsigned bedrock_least_of(unsigned a, unsigned b, unsigned c)
+{
+	unsigned least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+/* How many characters must be changed, added or taken away to make one of the other. */
+static unsigned bedrock_name_distance(struct bedrock_span span, const char *name)
+{
+	unsigned row[BEDROCK_NAME_BYTES_MAX + 1];
+	size_t name_bytes = strlen(name);
+
+	if (span.bytes > BEDROCK_NAME_BYTES_MAX || name_bytes > BEDROCK_NAME_BYTES_MAX)
+		return UINT32_MAX;
+	for (unsigned i = 0; i <= name_bytes; i++)
+		row[i] = i;
+	for (unsigned at = 0; at < span.bytes; at++) {
+		unsigned diagonal = row[0];
+
+		row[0] = at + 1;
+		for (size_t i = 0; i < name_bytes; i++) {
+			unsigned changed = diagonal + (span.text[at] != name[i]);
+
+			diagonal = row[i + 1];
+			row[i + 1] = bedrock_least_of(changed, row[i] + 1, diagonal + 1);
+		}
+	}
+	return row[name_bytes];
+}
+
+/* A candidate that begins like the misspelt name, or is at most a few characters away. */
+static void bedrock_name_consider(struct bedrock_span span, const char *name, unsigned *best,
+				  const char **out)
+{
+	bool is_start = span.bytes >= 4 && strncmp(name, span.text, span.bytes) == 0;
+	unsigned distance = is_start ? 1 : bedrock_name_distance(span, name);
+
+	if (distance < *best && distance < span.bytes) {
+		*best = distance;
+		*out = name;
+	}
+}
+
+/* The name or word that is meant, or NULL; of an option if `words` is NULL. */
+static const char *bedrock_name_nearest(struct bedrock_span span, const char *const *words)
+{
+	unsigned best = BEDROCK_NAME_DISTANCE_MAX + 1;
+	const char *name = NULL;
+
+	for (size_t i = 0; !words && i < BEDROCK_OPTION_COUNT; i++)
+		bedrock_name_consider(span, bedrock_option_table[i].name, &best, &name);
+	for (size_t i = 0; words && words[i]; i++)
+		bedrock_name_consider(span, words[i], &best, &name);
+	return name;
+}
+
+/* "bedrock: <origin>: <what> '<span>'<outcome>" */
+static void bedrock_options_say(const struct bedrock_options_source *source, const char *what,
+				struct bedrock_span span, const char *outcome, const char *nearest)
+{
+	struct bedrock_text text;
+
+	bedrock_text_init(&text, NULL, NULL);
+	bedrock_text_add(&text, "bedrock: ");
+	bedrock_text_add(&text, source->origin);
+	bedrock_text_add(&text, what);
+	bedrock_text_add_bytes(&text, span.text, span.bytes);
+	bedrock_text_add(&text, outcome);
+	if (nearest) {
+		bedrock_text_add(&text, "; did you mean '");
+		bedrock_text_add(&text, nearest);
+		bedrock_text_add(&text, "'?");
+	}
+	bedrock_text_add(&text, "\n");
+	bedrock_text_flush(&text);
+}
+
 /* One "name:value". -> was it accepted? */
-static bool bedrock_options_entry(struct bedrock_options *options, struct bedrock_span entry)
+static bool bedrock_options_entry(struct bedrock_options *options,
+				  const struct bedrock_options_source *source,
+				  struct bedrock_span entry)
 {
 	const char *colon = memchr(entry.text, ':', entry.bytes);
 	size_t name_bytes = colon ? (size_t)(colon - entry.text) : entry.bytes;
 	struct bedrock_span name = { .text = entry.text, .bytes = name_bytes };
-	const struct bedrock_option *option = bedrock_option_find(name);
-
-	if (!option) {
-		bedrock_debug_warn("BEDROCK_CONF: unknown option '", name.text, name.bytes,
-				   "' ignored");
-		return false;
-	}
+	const struct bedrock_option *option = bedrock_options_find(name.text, name.bytes);
 	struct bedrock_span value = {
 		.text = colon ? colon + 1 : "",
 		.bytes = colon ? entry.bytes - name_bytes - 1 : 0,
 	};
+	bool is_set = option && bedrock_option_set(option, options, value);
 
-	if (!bedrock_option_set(option, options, value)) {
-		bedrock_debug_warn("BEDROCK_CONF: bad value in '", entry.text, entry.bytes,
-				   "' ignored");
-		return false;
-	}
-	return true;
+	if (is_set && source->is_confirmed)
+		bedrock_options_say(source, ": '", entry, "' set", NULL);
+	if (is_set || source->is_quiet)
+		return is_set;
+	if (!option)
+		bedrock_options_say(source, ": unknown option '", name, "' ignored",
+				    bedrock_name_nearest(name, NULL));
+	else
+		bedrock_options_say(source, ": bad value in '", entry, "' ignored",
+				    option->words ? bedrock_name_nearest(value, option->words)
+						  : NULL);
+	return false;
 }
 
-unsigned bedrock_options_parse(struct bedrock_options *options, const char *text)
+unsigned bedrock_options_apply(struct bedrock_options *options,
+			       const struct bedrock_options_source *source)
 {
+	const char *text = source->text;
 	unsigned refused = 0;
 
 	while (*text) {
 		struct bedrock_span entry = { .text = text, .bytes = strcspn(text, ",") };
 
-		if (entry.bytes > 0 && !bedrock_options_entry(options, entry))
+		if (entry.bytes > 0 && !bedrock_options_entry(options, source, entry))
 			refused++;
 		text += entry.bytes;
 		text += *text == ',';
 	}
 	return refused;
+}
+
+unsigned bedrock_options_parse(struct bedrock_options *options, const char *text)
+{
+	const struct bedrock_options_source source = { .origin = "BEDROCK_CONF", .text = text };
+
+	return bedrock_options_apply(options, &source);
 }

@@ -38,6 +38,7 @@ struct bedrock_os_table bedrock_os_table = {
 	.getcpu = sched_getcpu,
 	.open = open,
 	.read = read,
+	.readlink = readlink,
 	.close = close,
 	.pthread_create = pthread_create,
 };
@@ -288,6 +289,17 @@ ssize_t bedrock_os_read_file(const char *path, char *out, size_t out_bytes)
 	errno = saved_errno;
 	if (rc)
 		return rc;
+	out[length] = '\0';
+	return length;
+}
+
+ssize_t bedrock_os_read_link(const char *path, char *out, size_t out_bytes)
+{
+	int saved_errno = errno;
+	ssize_t length = bedrock_os_table.readlink(path, out, out_bytes - 1);
+
+	if (length < 0)
+		return bedrock_os_result(true, saved_errno);
 	out[length] = '\0';
 	return length;
 }

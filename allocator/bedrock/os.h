@@ -31,6 +31,7 @@ struct bedrock_os_table {
 	int (*getcpu)(void);
 	int (*open)(const char *path, int flags, ...);
 	ssize_t (*read)(int fd, void *out, size_t bytes);
+	ssize_t (*readlink)(const char *path, char *out, size_t bytes);
 	int (*close)(int fd);
 	int (*pthread_create)(pthread_t *thread, const pthread_attr_t *attributes,
 			      void *(*start)(void *), void *argument);
@@ -92,6 +93,9 @@ void bedrock_os_name_thread(const char *name);
 
 /* The start of a small file, as a string of less than `out_bytes`. -> its length, or -errno. */
 ssize_t bedrock_os_read_file(const char *path, char *out, size_t out_bytes);
+
+/* What a symbolic link holds, as a string; too long a one is cut. -> its length, or -errno. */
+ssize_t bedrock_os_read_link(const char *path, char *out, size_t out_bytes);
 
 /* Write to a descriptor and forget the outcome. */
 void bedrock_os_write(int fd, const char *text, size_t text_bytes);

@@ -458,6 +458,9 @@ void bedrock_pages_release(struct bedrock_pages *pages, struct bedrock_chunk *ch
 	/* What is advised is whole pages of the kernel; the ends, if any, may be resident still. */
 	if (kind == BEDROCK_REST_COUNT)
 		bedrock_pages_earn(pages, bedrock_bitmap_clear(&chunk->charged, inner));
+	/* Otherwise pages that have been through madvise are never believed to be zero. */
+	if (kind == BEDROCK_REST_COUNT && pages->space->is_purge_trusted)
+		bedrock_bitmap_clear(&chunk->touched, inner);
 	bedrock_pages_unclaim(pages, chunk, kind, range);
 	bedrock_lock_give(&pages->lock);
 }

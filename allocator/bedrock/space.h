@@ -9,6 +9,7 @@
 #ifndef BEDROCK_SPACE_H
 #define BEDROCK_SPACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,8 @@ struct bedrock_space {
 	_Atomic(uint64_t) leftover_bytes;
 	/* Leftovers beyond the table: unmapped by the end of the process only. */
 	_Atomic(uint64_t) lost_bytes;
+	/* Pages that the kernel says it has dropped are zero; set once. */
+	bool is_purge_trusted;
 	/* How much of it all may be resident. */
 	struct bedrock_limit limit;
 };

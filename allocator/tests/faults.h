@@ -174,6 +174,7 @@ static inline void fault_install(void)
 		.getcpu = fault_getcpu,
 		.open = open,
 		.read = read,
+		.readlink = readlink,
 		.close = close,
 		.pthread_create = fault_thread,
 	};

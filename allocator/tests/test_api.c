@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/heap.h"
 #include "allocator/tests/faults.h"
 
 #define MIB ((size_t)1 << 20)
@@ -308,4 +309,17 @@ Test(api, version_names_the_allocator)
 {
 	cr_assert_eq(strncmp(bedrock_version(), "bedrock ", 8), 0);
 	cr_assert_str_eq(bedrock_version(), bedrock_version_string);
+}
+
+Test(api, realloc_to_zero_bytes_gives_the_smallest_block_if_the_option_says_so)
+{
+	void *block = bedrock_malloc(100);
+
+	bedrock_heap.options.zero_realloc = BEDROCK_ZERO_REALLOC_ALLOC;
+	block = bedrock_realloc(block, 0);
+	cr_assert_not_null(block);
+	block = bedrock_realloc(bedrock_realloc(block, 3 << 20), 0);
+	cr_assert_not_null(block);
+	cr_assert_leq(bedrock_malloc_usable_size(block), 16);
+	bedrock_free(block);
 }

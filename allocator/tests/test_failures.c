@@ -202,7 +202,7 @@ Test(failures, mmap_refused_for_metadata_makes_arena_0_stand_in)
 {
 	bedrock_free(bedrock_malloc(48));
 	bedrock_heap.meta.left_bytes = 0;
-	bedrock_heap.options.is_percpu_arena = false;
+	bedrock_heap.options.percpu_arena = BEDROCK_PERCPU_DISABLED;
 	bedrock_store_relaxed(&bedrock_heap.arenas[1], NULL);
 	bedrock_store_relaxed(&bedrock_heap.arena_count, 2);
 	faults.mmap.error = ENOMEM;
@@ -508,6 +508,26 @@ Test(failures, madvise_dontneed_that_lies_never_makes_calloc_dirty)
 		bedrock_purge();
 	}
 	cr_assert_gt(faults.madvise.hit, 0);
+}
+
+Test(failures, madvise_is_believed_only_if_it_is_trusted)
+{
+	for (int is_trusted = 0; is_trusted < 2; is_trusted++) {
+		unsigned char *block = bedrock_malloc(MIB);
+
+		bedrock_heap.space.is_purge_trusted = is_trusted;
+		memset(block, 0xff, MIB);
+		bedrock_free(block);
+		faults.madvise.lies = true;
+		bedrock_purge();
+		cr_assert_gt(faults.madvise.hit, 0);
+		faults.madvise.lies = false;
+		unsigned char *again = bedrock_calloc(1, MIB);
+
+		cr_assert_eq(again, block);
+		cr_assert_eq(again[MIB / 2], is_trusted ? 0xff : 0);
+		bedrock_free(again);
+	}
 }
 
 Test(failures, getcpu_unknown_uses_some_arena)

@@ -21,7 +21,7 @@ TestSuite(heap, .init = setup, .timeout = 30);
 
 Test(heap, any_thread_index_gives_an_arena_below_the_count)
 {
-	bedrock_heap.options.is_percpu_arena = false;
+	bedrock_heap.options.percpu_arena = BEDROCK_PERCPU_DISABLED;
 	bedrock_store_relaxed(&bedrock_heap.arena_count, 5);
 	for (uint32_t i = 0; i < 1000; i++) {
 		struct bedrock_arena *arena = bedrock_heap_arena(&bedrock_heap, i * 7919u);
@@ -44,7 +44,7 @@ Test(heap, arena_without_memory_is_helped_out_by_another)
 	struct bedrock_arena *other;
 
 	bedrock_store_relaxed(&bedrock_heap.arena_count, 2);
-	bedrock_heap.options.is_percpu_arena = false;
+	bedrock_heap.options.percpu_arena = BEDROCK_PERCPU_DISABLED;
 	other = bedrock_heap_arena(&bedrock_heap, 1);
 	cr_assert_eq(
 		bedrock_slab_take(&bedrock_heap.first_arena, 4, 1, BEDROCK_EFFORT_CHUNK, &list), 0);

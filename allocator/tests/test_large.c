@@ -15,7 +15,7 @@ static void setup(void)
 {
 	bedrock_heap_ensure(&bedrock_heap);
 	bedrock_heap.options.is_background_thread = false;
-	bedrock_heap.options.is_percpu_arena = false;
+	bedrock_heap.options.percpu_arena = BEDROCK_PERCPU_DISABLED;
 	bedrock_store_relaxed(&bedrock_heap.arena_count, 1);
 	fault_install();
 }
