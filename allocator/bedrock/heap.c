@@ -64,6 +64,7 @@ static void bedrock_heap_configure(struct bedrock_heap *heap)
 		count = (uint32_t)heap->options.arena_count;
 	if (count > BEDROCK_ARENAS_MAX)
 		count = BEDROCK_ARENAS_MAX;
+	heap->space.thp = (enum bedrock_thp)heap->options.thp;
 	heap->huge.oversize_bytes = (uint64_t)heap->options.oversize_threshold_bytes;
 	heap->space.is_purge_trusted = heap->options.is_trust_madvise;
 	bedrock_store_relaxed(&heap->arena_count, count);

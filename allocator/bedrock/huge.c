@@ -15,6 +15,8 @@
 
 /* After a refused move, this many growths copy instead of asking the kernel again. */
 #define BEDROCK_HUGE_HOLIDAY 16u
+/* What most kernels make of a huge page. If it is another size nothing but that is lost. */
+#define BEDROCK_HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 void bedrock_huge_init(struct bedrock_huge *huge, struct bedrock_space *space)
 {
@@ -49,6 +51,22 @@ static size_t bedrock_huge_round(size_t bytes)
 	return (bytes + mask) & ~mask;
 }
 
+/*
+ * How long the mapping of a block becomes that ends at `end_bytes`. A huge page at its end is
+ * completed if that takes an eighth more at most, and if the memory limit is far.
+ */
+static size_t bedrock_huge_length(const struct bedrock_huge *huge, size_t end_bytes)
+{
+	size_t bytes = bedrock_huge_round(end_bytes);
+	size_t mask = BEDROCK_HUGE_PAGE_BYTES - 1;
+	size_t whole_bytes = (bytes + mask) & ~mask;
+
+	if (huge->space->thp != BEDROCK_THP_ALWAYS || whole_bytes - bytes > bytes / 8 ||
+	    bedrock_limit_is_near(&huge->space->limit))
+		return bytes;
+	return whole_bytes;
+}
+
 /* Cut the mapping down, if that is worth a call. If it is refused the mapping stays longer. */
 static void bedrock_huge_trim(struct bedrock_huge *huge, struct bedrock_chunk *chunk, size_t bytes)
 {
@@ -81,6 +99,25 @@ static int bedrock_huge_charge_whole(struct bedrock_huge *huge, struct bedrock_c
 	return rc;
 }
 
+/*
+ * Tell the kernel whether a fresh mapping may have huge pages. The gap before the block is not
+ * charged, so that under a limit the header's page must not be a huge one.
+ */
+static void bedrock_huge_advise(const struct bedrock_huge *huge, struct bedrock_chunk *chunk,
+				size_t offset_bytes)
+{
+	size_t bytes = chunk->huge.mapped_bytes;
+	size_t gap_bytes = bytes - chunk->huge.charged_bytes;
+
+	if (huge->space->thp == BEDROCK_THP_NEVER ||
+	    (gap_bytes > 0 && bedrock_limit_is_set(&huge->space->limit)))
+		bedrock_os_keep_small(chunk, bytes);
+	else if (huge->space->thp == BEDROCK_THP_ALWAYS && gap_bytes == 0)
+		bedrock_os_prefer_huge(chunk, bytes);
+	else if (huge->space->thp == BEDROCK_THP_ALWAYS)
+		bedrock_os_prefer_huge((char *)chunk + offset_bytes, bytes - offset_bytes);
+}
+
 /* The mapping of a block that begins `offset_bytes` into it, for an alignment up to a chunk. */
 static int bedrock_huge_map(struct bedrock_huge *huge, size_t bytes, size_t offset_bytes,
 			    struct bedrock_chunk **out)
@@ -98,13 +135,10 @@ static int bedrock_huge_map(struct bedrock_huge *huge, size_t bytes, size_t offs
 	}
 	struct bedrock_chunk *chunk = address;
 
-	/* The gap before the block is not charged, so that the header's page must not be a huge
-	 * one. */
-	if (charged_bytes < bytes && bedrock_limit_is_set(&huge->space->limit))
-		bedrock_os_keep_small(chunk, bytes);
 	chunk->huge.mapped_bytes = bytes;
 	chunk->huge.used_bytes = bytes;
 	chunk->huge.charged_bytes = charged_bytes;
+	bedrock_huge_advise(huge, chunk, offset_bytes);
 	*out = chunk;
 	return 0;
 }
@@ -153,11 +187,10 @@ static int bedrock_huge_map_over_aligned(struct bedrock_huge *huge, size_t bytes
 
 	bedrock_huge_discard(huge, raw, head_bytes);
 	bedrock_huge_discard(huge, (char *)chunk + bytes, align_bytes - head_bytes);
-	if (bedrock_limit_is_set(&huge->space->limit))
-		bedrock_os_keep_small(chunk, bytes);
 	chunk->huge.mapped_bytes = bytes;
 	chunk->huge.used_bytes = bytes;
 	chunk->huge.charged_bytes = charged_bytes;
+	bedrock_huge_advise(huge, chunk, BEDROCK_CHUNK_BYTES);
 	*out = chunk;
 	return 0;
 }
@@ -495,7 +528,7 @@ int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_byt
 
 	if (bytes > limit_bytes || align_bytes > limit_bytes - bytes)
 		return -ENOMEM;
-	size_t need_bytes = bedrock_huge_round(offset_bytes + bytes);
+	size_t need_bytes = bedrock_huge_length(huge, offset_bytes + bytes);
 
 	if (align_bytes <= BEDROCK_CHUNK_BYTES)
 		chunk = bedrock_huge_reuse(huge, need_bytes);
@@ -536,7 +569,7 @@ void *bedrock_huge_resize(struct bedrock_huge *huge, void *block, size_t bytes)
 	if (bytes > PTRDIFF_MAX - 4 * BEDROCK_CHUNK_BYTES)
 		return NULL;
 	bedrock_huge_own_whole(huge, chunk);
-	size_t need_bytes = bedrock_huge_round(chunk->huge.offset_bytes + bytes);
+	size_t need_bytes = bedrock_huge_length(huge, chunk->huge.offset_bytes + bytes);
 	size_t charged_bytes = chunk->huge.charged_bytes;
 
 	if (need_bytes > chunk->huge.mapped_bytes)

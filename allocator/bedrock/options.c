@@ -21,6 +21,7 @@
 /* In the order of the values they stand for. */
 static const char *const bedrock_words_flag[] = { "false", "true", NULL };
 static const char *const bedrock_words_percpu[] = { "disabled", "percpu", "phycpu", NULL };
+static const char *const bedrock_words_thp[] = { "default", "always", "never", NULL };
 static const char *const bedrock_words_zero_realloc[] = { "free", "alloc", NULL };
 static const char *const bedrock_words_memory_limit[] = { "cgroup", NULL };
 static const char *const bedrock_words_soft_limit[] = { "none", NULL };
@@ -87,6 +88,10 @@ static const struct bedrock_option bedrock_option_table[] = {
 	  .offset = BEDROCK_FIELD(tcache_max_bytes),
 	  .least = 0,
 	  .most = 65536 },
+	{ .name = "thp",
+	  .kind = BEDROCK_OPTION_WORD,
+	  .offset = BEDROCK_FIELD(thp),
+	  .words = bedrock_words_thp },
 	{ .name = "trust_madvise",
 	  .kind = BEDROCK_OPTION_FLAG,
 	  .offset = BEDROCK_FIELD(is_trust_madvise),

@@ -33,6 +33,15 @@ enum bedrock_zero_realloc {
 	BEDROCK_ZERO_REALLOC_ALLOC,
 };
 
+/* What the kernel is told about huge pages. */
+enum bedrock_thp {
+	/* Nothing: its own rule holds. */
+	BEDROCK_THP_DEFAULT,
+	/* Huge blocks may have them. */
+	BEDROCK_THP_ALWAYS,
+	BEDROCK_THP_NEVER,
+};
+
 struct bedrock_options {
 	/* Age at which unused dirty pages are given up; -1 never, 0 at once. */
 	_Atomic(int64_t) dirty_decay_ms;
@@ -53,6 +62,8 @@ struct bedrock_options {
 	int64_t memory_limit;
 	/* Bytes, 0 for the default; below 0, minus a percentage of the memory limit. */
 	int64_t soft_limit;
+	/* enum bedrock_thp. */
+	int64_t thp;
 	/* Keep the address space of chunks that are not in use. */
 	bool is_retain;
 	/* enum bedrock_zero_realloc. */

@@ -25,6 +25,9 @@
 #ifndef MADV_FREE
 #define MADV_FREE 8
 #endif
+#ifndef MADV_HUGEPAGE
+#define MADV_HUGEPAGE 14
+#endif
 #ifndef MADV_NOHUGEPAGE
 #define MADV_NOHUGEPAGE 15
 #endif
@@ -134,6 +137,14 @@ void bedrock_os_keep_small(void *address, size_t bytes)
 	int saved_errno = errno;
 
 	bedrock_os_table.madvise(address, bytes, MADV_NOHUGEPAGE);
+	errno = saved_errno;
+}
+
+void bedrock_os_prefer_huge(void *address, size_t bytes)
+{
+	int saved_errno = errno;
+
+	bedrock_os_table.madvise(address, bytes, MADV_HUGEPAGE);
 	errno = saved_errno;
 }
 

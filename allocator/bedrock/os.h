@@ -64,6 +64,10 @@ bool bedrock_os_is_mapped(void *address);
  */
 void bedrock_os_keep_small(void *address, size_t bytes);
 
+/* The reverse: let faults make huge pages of it (MADV_HUGEPAGE), where the process may have them.
+ */
+void bedrock_os_prefer_huge(void *address, size_t bytes);
+
 /* Is any page of a mapping of ours resident? If that cannot be learnt, yes. */
 bool bedrock_os_is_resident(void *address, size_t bytes);
 

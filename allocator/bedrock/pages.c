@@ -276,7 +276,8 @@ static int bedrock_pages_grow(struct bedrock_pages *pages, uint32_t page_count)
 	bedrock_lock_give(&pages->lock);
 	rc = bedrock_space_map(pages->space, BEDROCK_CHUNK_BYTES, &address);
 	/* A huge page would make more resident than was charged. */
-	if (!rc && bedrock_limit_is_set(&pages->space->limit))
+	if (!rc &&
+	    (bedrock_limit_is_set(&pages->space->limit) || pages->space->thp == BEDROCK_THP_NEVER))
 		bedrock_os_keep_small(address, BEDROCK_CHUNK_BYTES);
 	if (!rc)
 		bedrock_chunk_init(address, pages->arena);

@@ -16,6 +16,7 @@
 #include "allocator/bedrock/atomic.h"
 #include "allocator/bedrock/limit.h"
 #include "allocator/bedrock/lock.h"
+#include "allocator/bedrock/options.h"
 
 #define BEDROCK_CHUNK_SHIFT   22
 #define BEDROCK_CHUNK_BYTES   ((size_t)1 << BEDROCK_CHUNK_SHIFT)
@@ -45,6 +46,8 @@ struct bedrock_space {
 	_Atomic(uint64_t) lost_bytes;
 	/* Pages that the kernel says it has dropped are zero; set once. */
 	bool is_purge_trusted;
+	/* Written with the options. */
+	enum bedrock_thp thp;
 	/* How much of it all may be resident. */
 	struct bedrock_limit limit;
 };

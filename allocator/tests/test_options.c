@@ -37,6 +37,19 @@ Test(options, every_name_sets_its_own_field)
 	cr_assert_eq(options.is_retain, true);
 }
 
+Test(options, choice_takes_each_of_its_words_and_no_other)
+{
+	cr_assert_eq(options.thp, BEDROCK_THP_DEFAULT);
+	cr_assert_eq(bedrock_options_parse(&options, "thp:always"), 0);
+	cr_assert_eq(options.thp, BEDROCK_THP_ALWAYS);
+	cr_assert_eq(bedrock_options_parse(&options, "thp:sometimes,thp:,thp:alway"), 3);
+	cr_assert_eq(options.thp, BEDROCK_THP_ALWAYS);
+	cr_assert_eq(bedrock_options_parse(&options, "thp:never"), 0);
+	cr_assert_eq(options.thp, BEDROCK_THP_NEVER);
+	cr_assert_eq(bedrock_options_parse(&options, "thp:default"), 0);
+	cr_assert_eq(options.thp, BEDROCK_THP_DEFAULT);
+}
+
 Test(options, empty_text_and_empty_entries_are_no_error)
 {
 	cr_assert_eq(bedrock_options_parse(&options, ""), 0);
