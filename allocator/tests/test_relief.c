@@ -281,6 +281,8 @@ Test(relief, child_of_a_fork_has_the_limit_too)
 #define HAMMER_SLOTS 400
 #define HAMMER_TURNS 30000
 
+static _Atomic unsigned hammers_done;
+
 static void *hammer(void *argument)
 {
 	struct stress_block slots[HAMMER_SLOTS] = { { NULL, 0, 0 } };
@@ -297,6 +299,7 @@ static void *hammer(void *argument)
 	}
 	for (int i = 0; i < HAMMER_SLOTS; i++)
 		bedrock_free(slots[i].start);
+	hammers_done++;
 	return NULL;
 }
 
@@ -308,7 +311,7 @@ Test(relief, threads_at_the_limit_never_pass_it_as_the_kernel_counts)
 	bedrock_limit_memory(8 * MIB, 0);
 	for (uintptr_t i = 0; i < HAMMERS; i++)
 		cr_assert_eq(pthread_create(&threads[i], NULL, hammer, (void *)(i + 1)), 0);
-	for (int i = 0; i < 300; i++) {
+	while (hammers_done < HAMMERS) {
 		uint64_t resident_bytes = residence_bytes();
 
 		worst_bytes = resident_bytes > worst_bytes ? resident_bytes : worst_bytes;
