@@ -140,7 +140,8 @@ BEDROCK_API void bedrock_stats_read(struct bedrock_stats *out);
  * What may be resident of all that the allocator has mapped, in bytes: never less than the
  * kernel's figure for those mappings. It is more by the pages of blocks that were not touched
  * yet, by the headers of chunks (at most 72 KiB each) and by 512 KiB of credit per arena, none
- * of it near the limit. One load.
+ * of it near the limit. One load. Without a limit two things are taken on trust: that a purge
+ * which succeeded was one, and that the kernel makes no huge pages in chunks unasked.
  */
 BEDROCK_API uint64_t bedrock_resident(void);
 
