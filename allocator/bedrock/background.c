@@ -2,8 +2,9 @@
 /*
  * Life of the background thread.
  *
- * It sleeps half a decay time between looks, has no thread cache, and takes no signal. All its
- * work is bedrock_decay_all, the same that slow paths do without it.
+ * It sleeps half a decay time between looks, has no thread cache, and takes no signal. Its work
+ * is bedrock_decay_all, the same that slow paths do without it, and to give up everything unused
+ * while the machine or the container is short of memory.
  */
 #include "allocator/bedrock/background.h"
 
@@ -38,6 +39,14 @@ static bool bedrock_background_is_alone(struct bedrock_heap *heap)
 	       bedrock_load_acquire(&heap->live_caches) == 0;
 }
 
+/* While others wait for memory, what waits for its time here has waited long enough. */
+static void bedrock_background_yield_to_others(struct bedrock_heap *heap, uint64_t now_ns)
+{
+	if (heap->options.is_pressure && heap->options.dirty_decay_ms >= 0 &&
+	    bedrock_pressure_look(&heap->background.pressure, now_ns))
+		bedrock_decay_purge(heap);
+}
+
 static void bedrock_background_loop(struct bedrock_heap *heap)
 {
 	struct bedrock_background *background = &heap->background;
@@ -48,8 +57,10 @@ static void bedrock_background_loop(struct bedrock_heap *heap)
 		uint64_t now_ns = bedrock_os_now_ns();
 
 		bedrock_decay_all(heap, now_ns);
-		if (bedrock_decay_is_needed(heap))
+		if (bedrock_decay_is_needed(heap)) {
 			busy_ns = now_ns;
+			bedrock_background_yield_to_others(heap, now_ns);
+		}
 		if (now_ns - busy_ns > BEDROCK_BACKGROUND_IDLE_NS)
 			return;
 		if (bedrock_background_is_alone(heap))

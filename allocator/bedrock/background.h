@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "allocator/bedrock/atomic.h"
+#include "allocator/bedrock/pressure.h"
 
 struct bedrock_heap;
 
@@ -25,6 +26,8 @@ struct bedrock_background {
 	/* Starts that failed in a row, and when the next may be tried. */
 	_Atomic(uint32_t) failed_starts;
 	_Atomic(uint64_t) next_start_ns;
+	/* Only the thread itself uses it; is_running hands it on. */
+	struct bedrock_pressure_watch pressure;
 };
 
 /* Start the thread if it is wanted, not running, and not backing off. Holds no lock. */

@@ -62,6 +62,8 @@ struct bedrock_options {
 	int64_t memory_limit;
 	/* Bytes, 0 for the default; below 0, minus a percentage of the memory limit. */
 	int64_t soft_limit;
+	/* Let that thread give memory back early while others wait for some. */
+	bool is_pressure;
 	/* enum bedrock_thp. */
 	int64_t thp;
 	/* Keep the address space of chunks that are not in use. */

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -100,6 +101,54 @@ Test(background, thread_comes_back_for_new_work)
 	make_dirty(100);
 	cr_assert(is_running());
 	cr_assert(within_ms(2000, is_clean));
+}
+
+/* Pressure stall information in which somebody waits all the time. */
+static int pressure_open(const char *path, int flags, ...)
+{
+	(void)path;
+	(void)flags;
+	return 1000;
+}
+
+static ssize_t pressure_read(int fd, void *out, size_t bytes)
+{
+	struct timespec now;
+
+	(void)fd;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return snprintf(out, bytes, "some avg10=99.00 total=%lld\n",
+			(long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+}
+
+static int pressure_close(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+static void make_dirty_under_pressure(void)
+{
+	bedrock_heap.options.dirty_decay_ms = 100000;
+	bedrock_os_table.open = pressure_open;
+	bedrock_os_table.read = pressure_read;
+	bedrock_os_table.close = pressure_close;
+	make_dirty(200);
+	cr_assert_gt(dirty_bytes(), 1 << 20);
+}
+
+Test(background, under_pressure_what_is_not_due_yet_goes_as_well)
+{
+	make_dirty_under_pressure();
+	cr_assert(within_ms(20000, is_clean));
+}
+
+Test(background, option_can_turn_the_look_at_pressure_off)
+{
+	bedrock_heap.options.is_pressure = false;
+	make_dirty_under_pressure();
+	sleep_ms(2500);
+	cr_assert_not(is_clean());
 }
 
 Test(background, option_false_starts_none)

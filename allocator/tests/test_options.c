@@ -23,7 +23,7 @@ Test(options, every_name_sets_its_own_field)
 {
 	const char *text = "dirty_decay_ms:7,muzzy_decay_ms:-1,background_thread:false,narenas:24,"
 			   "percpu_arena:disabled,tcache:false,tcache_max:512,"
-			   "oversize_threshold:123456789,retain:true";
+			   "oversize_threshold:123456789,retain:true,pressure:false";
 
 	cr_assert_eq(bedrock_options_parse(&options, text), 0);
 	cr_assert_eq(options.dirty_decay_ms, 7);
@@ -35,6 +35,7 @@ Test(options, every_name_sets_its_own_field)
 	cr_assert_eq(options.tcache_max_bytes, 512);
 	cr_assert_eq(options.oversize_threshold_bytes, 123456789);
 	cr_assert_eq(options.is_retain, true);
+	cr_assert_eq(options.is_pressure, false);
 }
 
 Test(options, choice_takes_each_of_its_words_and_no_other)
