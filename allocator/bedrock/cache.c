@@ -19,7 +19,7 @@
 #define BEDROCK_CACHE_TRIM_EVERY 16u
 /* First magazine of a class: a page's worth, but not more blocks than this. */
 #define BEDROCK_CACHE_FIRST_BLOCKS 16u
-#define BEDROCK_CACHE_UNUSED_SHARE 4u
+#define BEDROCK_CACHE_UNUSED_SHARE 16u
 /* So many blocks are returned at a time: what a free pays at most, and what it saves the next ones.
  */
 #define BEDROCK_CACHE_RETURN_BLOCKS 32u
