@@ -63,7 +63,8 @@ static void bedrock_background_loop(struct bedrock_heap *heap)
 		}
 		if (now_ns - busy_ns > BEDROCK_BACKGROUND_IDLE_NS)
 			return;
-		if (bedrock_background_is_alone(heap))
+		if (bedrock_background_is_alone(heap) ||
+		    !bedrock_load_relaxed(&heap->options.is_background_thread))
 			return;
 		bedrock_os_wait(&background->wake_word, word, bedrock_background_sleep_ns(heap));
 	}
@@ -98,8 +99,8 @@ void bedrock_background_start(struct bedrock_heap *heap, uint64_t now_ns)
 	struct bedrock_background *background = &heap->background;
 	bool expected = false;
 
-	if (!heap->options.is_background_thread || bedrock_background_is_alone(heap) ||
-	    !bedrock_load_acquire(&heap->is_constructed) ||
+	if (!bedrock_load_relaxed(&heap->options.is_background_thread) ||
+	    bedrock_background_is_alone(heap) || !bedrock_load_acquire(&heap->is_constructed) ||
 	    now_ns < bedrock_load_relaxed(&background->next_start_ns))
 		return;
 	if (!bedrock_cas_acquire(&background->is_running, &expected, true))

@@ -133,6 +133,19 @@ struct bedrock_stats {
 	uint64_t resident_bytes;
 };
 
+/*
+ * Read or change something by its name, as jemalloc's mallctl does; docs/bedrock.md lists the
+ *names. The old value goes to *old_value, which has room for *old_bytes, unless both are NULL; a
+ *new one is taken from *new_value, unless that is NULL. -> 0, or
+ *	ENOENT	there is no such name, or no such arena
+ *	EINVAL	*old_bytes or new_bytes is not the size of the value
+ *	EPERM	the name cannot be written, or has no value, or its value is decided otherwise
+ *	EAGAIN	there is no memory for it now
+ *	EFAULT	the new value is out of range, or there is nothing that the name could act on
+ */
+BEDROCK_API int bedrock_ctl(const char *name, void *old_value, size_t *old_bytes,
+			    const void *new_value, size_t new_bytes);
+
 /* Take a snapshot. */
 BEDROCK_API void bedrock_stats_read(struct bedrock_stats *out);
 

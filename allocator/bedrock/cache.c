@@ -422,6 +422,15 @@ void bedrock_cache_forgo(void)
 	bedrock_thread_phase = BEDROCK_THREAD_OVER;
 }
 
+bool bedrock_cache_set_thread_index(uint32_t index)
+{
+	struct bedrock_cache *cache = bedrock_cache_get();
+
+	if (cache)
+		cache->thread_index = index;
+	return cache != NULL;
+}
+
 bool bedrock_cache_is_tick(void)
 {
 	/* A thread that only has large blocks counts as a user of the allocator as well. */

@@ -160,6 +160,9 @@ void bedrock_cache_forgo(void);
 /* A number that is the same at each call of one thread, and often differs between threads. */
 uint32_t bedrock_cache_thread_index(void);
 
+/* Change that number. -> false if the thread has no cache to keep it in. */
+bool bedrock_cache_set_thread_index(uint32_t index);
+
 /* Count a slow path. -> is it time to look at the clock? */
 bool bedrock_cache_is_tick(void);
 

@@ -28,8 +28,8 @@
 
 static int64_t bedrock_decay_ms(const struct bedrock_heap *heap, enum bedrock_rest kind)
 {
-	return kind == BEDROCK_REST_DIRTY ? heap->options.dirty_decay_ms
-					  : heap->options.muzzy_decay_ms;
+	return kind == BEDROCK_REST_DIRTY ? bedrock_load_relaxed(&heap->options.dirty_decay_ms)
+					  : bedrock_load_relaxed(&heap->options.muzzy_decay_ms);
 }
 
 static uint64_t bedrock_decay_stage_ns(const struct bedrock_heap *heap, enum bedrock_rest kind)
@@ -47,7 +47,7 @@ static uint64_t bedrock_decay_stage_ns(const struct bedrock_heap *heap, enum bed
 uint64_t bedrock_decay_interval_ns(const struct bedrock_heap *heap)
 {
 	uint64_t dirty_ns = bedrock_decay_stage_ns(heap, BEDROCK_REST_DIRTY);
-	uint64_t muzzy_ns = heap->options.muzzy_decay_ms == 0
+	uint64_t muzzy_ns = bedrock_load_relaxed(&heap->options.muzzy_decay_ms) == 0
 				    ? BEDROCK_DECAY_NEVER_NS
 				    : bedrock_decay_stage_ns(heap, BEDROCK_REST_MUZZY);
 
@@ -88,7 +88,7 @@ static void bedrock_decay_stage(struct bedrock_pass *pass)
 	struct bedrock_decay *decay = &pass->arena->decay;
 	struct bedrock_decay_stage *stage = &decay->stages[pass->from];
 	bool is_last = pass->from == BEDROCK_REST_MUZZY || pass->is_forced ||
-		       pass->heap->options.muzzy_decay_ms == 0;
+		       bedrock_load_relaxed(&pass->heap->options.muzzy_decay_ms) == 0;
 
 	if (pass->is_forced) {
 		stage->cursor = NULL;
@@ -144,7 +144,7 @@ uint64_t bedrock_decay_arena(struct bedrock_heap *heap, struct bedrock_arena *ar
 /* What is not in an arena: huge mappings and the leftovers of address space. */
 static void bedrock_decay_mappings(struct bedrock_heap *heap, uint64_t now_ns)
 {
-	int64_t dirty_ms = heap->options.dirty_decay_ms;
+	int64_t dirty_ms = bedrock_load_relaxed(&heap->options.dirty_decay_ms);
 	uint64_t again_ns = bedrock_load_relaxed(&heap->space_retry_ns);
 
 	if (now_ns < again_ns)
@@ -229,7 +229,9 @@ static uint64_t bedrock_arena_resting_pages(const struct bedrock_heap *heap,
 static uint64_t bedrock_decay_resting_pages(struct bedrock_heap *heap)
 {
 	uint64_t bytes = bedrock_huge_unused_bytes(&heap->huge);
-	uint64_t pages = heap->options.dirty_decay_ms < 0 ? 0 : bytes >> BEDROCK_PAGE_SHIFT;
+	uint64_t pages = bedrock_load_relaxed(&heap->options.dirty_decay_ms) < 0
+				 ? 0
+				 : bytes >> BEDROCK_PAGE_SHIFT;
 
 	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
 		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);
@@ -273,8 +275,8 @@ void bedrock_decay_tick(struct bedrock_heap *heap)
 	uint64_t now_ns = bedrock_os_now_ns();
 	struct bedrock_arena *arena = bedrock_decay_next_arena(heap);
 
-	if (heap->options.is_background_thread && bedrock_cache_is_settled() &&
-	    !bedrock_load_relaxed(&heap->background.is_running) &&
+	if (bedrock_load_relaxed(&heap->options.is_background_thread) &&
+	    bedrock_cache_is_settled() && !bedrock_load_relaxed(&heap->background.is_running) &&
 	    bedrock_decay_resting_pages(heap) >= BEDROCK_DECAY_THREAD_PAGES)
 		bedrock_background_start(heap, now_ns);
 	if (!arena || !bedrock_decay_is_ours(heap, arena, now_ns))
@@ -289,7 +291,7 @@ void bedrock_decay_after_free(struct bedrock_heap *heap, struct bedrock_arena *a
 {
 	uint64_t dirty = bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_DIRTY]);
 
-	if (bedrock_likely(heap->options.dirty_decay_ms != 0) ||
+	if (bedrock_likely(bedrock_load_relaxed(&heap->options.dirty_decay_ms) != 0) ||
 	    dirty < BEDROCK_DECAY_AT_ONCE_PAGES)
 		return;
 	uint64_t now_ns = bedrock_os_now_ns();

@@ -52,6 +52,7 @@ static void bedrock_fork_prepare(void)
 
 	bedrock_lock_allow_many(true);
 	bedrock_lock_take(&heap->init_lock);
+	bedrock_lock_take(&heap->ctl.lock);
 	bedrock_lock_take(&heap->relief.lock);
 	bedrock_lock_take(&heap->arenas_lock);
 	bedrock_fork_take_arenas(heap);
@@ -70,6 +71,7 @@ static void bedrock_fork_release(void)
 	bedrock_fork_give_arenas(heap);
 	bedrock_lock_give(&heap->arenas_lock);
 	bedrock_lock_give(&heap->relief.lock);
+	bedrock_lock_give(&heap->ctl.lock);
 	bedrock_lock_give(&heap->init_lock);
 	bedrock_lock_allow_many(false);
 }

@@ -77,6 +77,7 @@ static void bedrock_heap_init_parts(struct bedrock_heap *heap)
 	heap->os_page_bytes = bedrock_os_page_bytes();
 	bedrock_options_init(&heap->options);
 	bedrock_relief_init(&heap->relief);
+	bedrock_ctl_init(&heap->ctl);
 	bedrock_space_init(&heap->space);
 	bedrock_meta_init(&heap->meta);
 	heap->meta.limit = &heap->space.limit;

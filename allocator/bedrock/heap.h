@@ -16,6 +16,7 @@
 #include "allocator/bedrock/arena.h"
 #include "allocator/bedrock/atomic.h"
 #include "allocator/bedrock/background.h"
+#include "allocator/bedrock/ctl.h"
 #include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/huge.h"
 #include "allocator/bedrock/lock.h"
@@ -66,6 +67,7 @@ struct bedrock_heap {
 	struct bedrock_space space;
 	struct bedrock_huge huge;
 	struct bedrock_relief relief;
+	struct bedrock_ctl ctl;
 	/* Caches of threads that have ended, linked through their first words; under meta.lock. */
 	struct bedrock_cache *spare_caches;
 	/* What thread caches were granted beyond their bases. */

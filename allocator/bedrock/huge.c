@@ -532,7 +532,9 @@ int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_byt
 
 	if (align_bytes <= BEDROCK_CHUNK_BYTES)
 		chunk = bedrock_huge_reuse(huge, need_bytes);
-	*is_zero = !chunk || (chunk->huge.is_purged && huge->space->is_purge_trusted);
+	bool is_reused = chunk != NULL;
+
+	*is_zero = !is_reused || (chunk->huge.is_purged && huge->space->is_purge_trusted);
 	if (!chunk && align_bytes > BEDROCK_CHUNK_BYTES)
 		rc = bedrock_huge_map_over_aligned(huge, need_bytes, align_bytes, &chunk);
 	else if (!chunk)
@@ -543,7 +545,7 @@ int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_byt
 	chunk->huge.offset_bytes = offset_bytes;
 	/* What a reused mapping has to spare is charged, but not in use. */
 	bedrock_add_relaxed(&huge->live_bytes,
-			    *is_zero ? chunk->huge.charged_bytes : chunk->huge.used_bytes);
+			    is_reused ? chunk->huge.used_bytes : chunk->huge.charged_bytes);
 	*out = (char *)chunk + offset_bytes;
 	return 0;
 }

@@ -75,7 +75,8 @@ void bedrock_large_free(void *block)
 	struct bedrock_heap *heap = &bedrock_heap;
 
 	if (bedrock_block_is_huge(block)) {
-		bedrock_huge_free(&heap->huge, block, heap->options.dirty_decay_ms != 0);
+		bedrock_huge_free(&heap->huge, block,
+				  bedrock_load_relaxed(&heap->options.dirty_decay_ms) != 0);
 		return;
 	}
 	struct bedrock_run *run = bedrock_chunk_run_at(block);
