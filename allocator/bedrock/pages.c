@@ -111,7 +111,7 @@ static uint64_t bedrock_pages_cut_credit(struct bedrock_pages *pages, uint64_t k
 }
 
 /* Spend credit, and draw more if there is too little. */
-static int bedrock_pages_spend(struct bedrock_pages *pages, uint32_t count)
+static int bedrock_pages_reserve(struct bedrock_pages *pages, uint32_t count)
 {
 	if (bedrock_unlikely(count > pages->credit_pages)) {
 		uint64_t missing_bytes = (count - pages->credit_pages) << BEDROCK_PAGE_SHIFT;
@@ -123,18 +123,33 @@ static int bedrock_pages_spend(struct bedrock_pages *pages, uint32_t count)
 		pages->credit_pages += drawn_bytes >> BEDROCK_PAGE_SHIFT;
 	}
 	pages->credit_pages -= count;
-	bedrock_pages_count(&pages->charged_pages, count);
 	return 0;
 }
 
-/* The reverse: pages became credit, which is kept for the next only far from the limit. */
-static void bedrock_pages_earn(struct bedrock_pages *pages, uint32_t count)
+/* The same for pages that are put into use at once. */
+static int bedrock_pages_spend(struct bedrock_pages *pages, uint32_t count)
+{
+	int rc = bedrock_pages_reserve(pages, count);
+
+	if (!rc)
+		bedrock_pages_count(&pages->charged_pages, count);
+	return rc;
+}
+
+/* Keep what has become credit for the next, but only far from the limit. */
+static void bedrock_pages_add_credit(struct bedrock_pages *pages, uint32_t count)
 {
 	bool is_near = bedrock_limit_is_near(&pages->space->limit);
 
 	pages->credit_pages += count;
-	bedrock_pages_count(&pages->charged_pages, -(int64_t)count);
 	bedrock_pages_cut_credit(pages, is_near ? 0 : BEDROCK_PAGES_CREDIT_MAX);
+}
+
+/* The reverse of spending. */
+static void bedrock_pages_earn(struct bedrock_pages *pages, uint32_t count)
+{
+	bedrock_pages_count(&pages->charged_pages, -(int64_t)count);
+	bedrock_pages_add_credit(pages, count);
 }
 
 /* Charge what is not charged yet of a range that is about to be used. */
@@ -268,8 +283,11 @@ static int bedrock_pages_grow(struct bedrock_pages *pages, uint32_t page_count)
 	struct bedrock_range header = { .first = 0, .count = BEDROCK_CHUNK_HEADER_PAGES };
 	uint32_t header_count = bedrock_chunk_whole_os_pages(header).count;
 	void *address;
-	/* With the run that is to follow: no chunk is mapped in vain. */
-	int rc = bedrock_pages_spend(pages, header_count + page_count);
+	/*
+	 * With the run that is to follow: no chunk is mapped in vain. Not counted before there is a
+	 * chunk: the child of a fork that comes in between does not get one.
+	 */
+	int rc = bedrock_pages_reserve(pages, header_count + page_count);
 
 	if (rc)
 		return rc;
@@ -283,12 +301,12 @@ static int bedrock_pages_grow(struct bedrock_pages *pages, uint32_t page_count)
 		bedrock_chunk_init(address, pages->arena);
 	bedrock_lock_take(&pages->lock);
 	if (rc)
-		bedrock_pages_earn(pages, header_count + page_count);
+		bedrock_pages_add_credit(pages, header_count + page_count);
 	if (rc)
 		return rc;
 	bedrock_pages_link(pages, address);
 	pages->credit_pages += page_count;
-	bedrock_pages_count(&pages->charged_pages, -(int64_t)page_count);
+	bedrock_pages_count(&pages->charged_pages, header_count);
 	return 0;
 }
 
