@@ -39,6 +39,7 @@ struct bedrock_os_table bedrock_os_table = {
 	.madvise = madvise,
 	.mincore = mincore,
 	.getcpu = sched_getcpu,
+	.page_bytes = getpagesize,
 	.open = open,
 	.read = read,
 	.readlink = readlink,
@@ -207,7 +208,7 @@ unsigned bedrock_os_cpu_count(void)
 
 size_t bedrock_os_page_bytes(void)
 {
-	return (size_t)getpagesize();
+	return (size_t)bedrock_os_table.page_bytes();
 }
 
 uint64_t bedrock_os_now_ns(void)

@@ -20,7 +20,8 @@
 
 /*
  * What stands behind the functions below, with the contracts of the libc functions of the same
- * names. Written by tests only, and only while no other thread allocates.
+ * names; page_bytes is getpagesize. Written by tests only, and only while no other thread
+ * allocates.
  */
 struct bedrock_os_table {
 	void *(*mmap)(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
@@ -29,6 +30,7 @@ struct bedrock_os_table {
 	int (*madvise)(void *address, size_t bytes, int advice);
 	int (*mincore)(void *address, size_t bytes, unsigned char *resident);
 	int (*getcpu)(void);
+	int (*page_bytes)(void);
 	int (*open)(const char *path, int flags, ...);
 	ssize_t (*read)(int fd, void *out, size_t bytes);
 	ssize_t (*readlink)(const char *path, char *out, size_t bytes);

@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -46,6 +47,8 @@ struct faults {
 	struct fault getcpu;
 	struct fault thread;
 	_Atomic unsigned long advised_bytes;
+	/* What the kernel's page size is said to be; 0 for the truth. */
+	_Atomic int page_bytes;
 };
 
 static struct faults faults;
@@ -77,12 +80,38 @@ static inline struct fault_answer fault_answer(struct fault *fault)
 	return answer;
 }
 
+static inline int fault_page_bytes(void)
+{
+	return faults.page_bytes ? faults.page_bytes : getpagesize();
+}
+
+/* A mapping as a kernel with pages of that size would make it. */
+static inline void *fault_map(void *address, size_t bytes, int protection, int flags, int fd,
+			      off_t at)
+{
+	size_t page_bytes = (size_t)fault_page_bytes();
+	char *raw = mmap(address, bytes, protection, flags, fd, at);
+
+	if (raw == MAP_FAILED || (uintptr_t)raw % page_bytes == 0)
+		return raw;
+	munmap(raw, bytes);
+	raw = mmap(NULL, bytes + page_bytes, protection, flags, fd, at);
+	if (raw == MAP_FAILED)
+		return raw;
+	size_t head_bytes = page_bytes - (uintptr_t)raw % page_bytes;
+
+	munmap(raw, head_bytes);
+	if (head_bytes < page_bytes)
+		munmap(raw + head_bytes + bytes, page_bytes - head_bytes);
+	return raw + head_bytes;
+}
+
 static void *fault_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t at)
 {
 	struct fault_answer answer = fault_answer(&faults.mmap);
 
 	if (!answer.is_hit)
-		return mmap(address, bytes, protection, flags, fd, at);
+		return fault_map(address, bytes, protection, flags, fd, at);
 	errno = answer.error;
 	return MAP_FAILED;
 }
@@ -172,6 +201,7 @@ static inline void fault_install(void)
 		.madvise = fault_madvise,
 		.mincore = fault_mincore,
 		.getcpu = fault_getcpu,
+		.page_bytes = fault_page_bytes,
 		.open = open,
 		.read = read,
 		.readlink = readlink,

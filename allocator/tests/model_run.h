@@ -15,8 +15,9 @@
 #include "allocator/tests/faults.h"
 #include "allocator/tests/model_check.h"
 
-/* What may stay mapped when all is over, beside the chunks that serve the next request. */
-#define MODEL_MAPPED_MAX ((size_t)64 << 20)
+/* What may stay mapped when all is over, beside a chunk of each arena for its next request. */
+#define MODEL_MAPPED_MAX  ((size_t)64 << 20)
+#define MODEL_ARENA_BYTES ((size_t)4 << 20)
 
 static inline size_t model_round(size_t bytes, size_t unit)
 {
@@ -428,7 +429,7 @@ static inline void model_check_end(struct model_run *run)
 	if (stats.allocated_bytes)
 		model_fail(run, index, "%llu bytes are left allocated",
 			   (unsigned long long)stats.allocated_bytes);
-	if (stats.mapped_bytes > MODEL_MAPPED_MAX)
+	if (stats.mapped_bytes > MODEL_MAPPED_MAX + stats.arena_count * MODEL_ARENA_BYTES)
 		model_fail(run, index, "%llu bytes are left mapped",
 			   (unsigned long long)stats.mapped_bytes);
 }
