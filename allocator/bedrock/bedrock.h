@@ -131,6 +131,10 @@ struct bedrock_stats {
 	uint64_t thread_cache_count;
 	/* What may be resident of all mappings: bedrock_resident() without the credit. */
 	uint64_t resident_bytes;
+	/* Huge blocks, each with a mapping of its own: bytes, part of allocated_bytes, and number.
+	 */
+	uint64_t huge_bytes;
+	uint64_t huge_count;
 };
 
 /*
@@ -145,6 +149,14 @@ struct bedrock_stats {
  */
 BEDROCK_API int bedrock_ctl(const char *name, void *old_value, size_t *old_bytes,
 			    const void *new_value, size_t new_bytes);
+
+/*
+ * Print options and statistics, piece by piece, through `write`, or on stderr if that is NULL. In
+ * `options`, which may be NULL, J asks for JSON, and g, a and b leave out options, arenas and size
+ * classes. Allocates nothing itself.
+ */
+BEDROCK_API void bedrock_stats_print(void (*write)(void *argument, const char *text),
+				     void *argument, const char *options);
 
 /* Take a snapshot. */
 BEDROCK_API void bedrock_stats_read(struct bedrock_stats *out);

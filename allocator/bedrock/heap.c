@@ -14,6 +14,7 @@
 #include "allocator/bedrock/conf.h"
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/os.h"
+#include "allocator/bedrock/report.h"
 
 struct bedrock_heap bedrock_heap;
 
@@ -113,6 +114,11 @@ __attribute__((constructor)) static void bedrock_heap_construct(void)
 	bedrock_heap_ensure(heap);
 	bedrock_heap_configure(heap);
 	bedrock_store_release(&heap->is_constructed, true);
+}
+
+__attribute__((destructor)) static void bedrock_heap_destruct(void)
+{
+	bedrock_report_at_exit();
 }
 
 /* Arena 0 stands in when there is no memory for another. */

@@ -413,6 +413,7 @@ void bedrock_huge_free(struct bedrock_huge *huge, void *block, bool is_kept)
 	size_t bytes = chunk->huge.mapped_bytes;
 
 	bedrock_sub_relaxed(&huge->live_bytes, chunk->huge.charged_bytes);
+	bedrock_sub_relaxed(&huge->live_count, 1);
 	if (huge->oversize_bytes && bytes >= huge->oversize_bytes)
 		is_kept = false;
 	if (is_kept && bytes <= bedrock_huge_keep_limit_bytes(huge))
@@ -543,6 +544,7 @@ int bedrock_huge_alloc(struct bedrock_huge *huge, size_t bytes, size_t align_byt
 		return rc;
 	chunk->huge.is_purged = false;
 	chunk->huge.offset_bytes = offset_bytes;
+	bedrock_add_relaxed(&huge->live_count, 1);
 	/* What a reused mapping has to spare is charged, but not in use. */
 	bedrock_add_relaxed(&huge->live_bytes,
 			    is_reused ? chunk->huge.used_bytes : chunk->huge.charged_bytes);

@@ -48,6 +48,7 @@ struct bedrock_huge {
 	_Atomic(uint64_t) spare_bytes;
 	/* The charged_bytes of the mappings of blocks in use, less what they have to spare. */
 	_Atomic(uint64_t) live_bytes;
+	_Atomic(uint64_t) live_count;
 	/* The sum of charged_bytes of all mappings, and of those that are being made. */
 	_Atomic(uint64_t) charged_bytes;
 	/* A mremap that moves was refused: how many growths copy before one is tried again. */

@@ -7,7 +7,10 @@
  * got from another.
  */
 #include <errno.h>
+#include <limits.h>
+#include <malloc.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/fast.h"
@@ -96,3 +99,89 @@ int malloc_trim(size_t keep_bytes)
 {
 	return bedrock_malloc_trim(keep_bytes);
 }
+
+#ifdef __GLIBC__
+
+/*
+ * What the C library says of its own heap, said of ours. "arena" is what is mapped outside of huge
+ * blocks, and the sum of uordblks and fordblks; "hblkhd" is huge blocks.
+ */
+static void bedrock_interpose_figures(struct bedrock_stats *stats, uint64_t *arena_bytes,
+				      uint64_t *used_bytes)
+{
+	bedrock_stats_read(stats);
+	*arena_bytes = stats->mapped_bytes - stats->huge_bytes;
+	*used_bytes = stats->allocated_bytes - stats->huge_bytes;
+}
+
+#if __GLIBC_PREREQ(2, 33)
+BEDROCK_API struct mallinfo2 mallinfo2(void)
+{
+	struct bedrock_stats stats;
+	uint64_t arena_bytes;
+	uint64_t used_bytes;
+
+	bedrock_interpose_figures(&stats, &arena_bytes, &used_bytes);
+	return (struct mallinfo2){
+		.arena = (size_t)arena_bytes,
+		.hblks = (size_t)stats.huge_count,
+		.hblkhd = (size_t)stats.huge_bytes,
+		.uordblks = (size_t)used_bytes,
+		.fordblks = (size_t)(arena_bytes - used_bytes),
+		.keepcost = (size_t)(stats.dirty_bytes + stats.muzzy_bytes),
+	};
+}
+#endif
+
+static int bedrock_interpose_int(uint64_t number)
+{
+	return number < INT_MAX ? (int)number : INT_MAX;
+}
+
+/* Figures beyond 2 GiB stop there: they would wrap otherwise. */
+BEDROCK_API struct mallinfo mallinfo(void)
+{
+	struct bedrock_stats stats;
+	uint64_t arena_bytes;
+	uint64_t used_bytes;
+
+	bedrock_interpose_figures(&stats, &arena_bytes, &used_bytes);
+	return (struct mallinfo){
+		.arena = bedrock_interpose_int(arena_bytes),
+		.hblks = bedrock_interpose_int(stats.huge_count),
+		.hblkhd = bedrock_interpose_int(stats.huge_bytes),
+		.uordblks = bedrock_interpose_int(used_bytes),
+		.fordblks = bedrock_interpose_int(arena_bytes - used_bytes),
+		.keepcost = bedrock_interpose_int(stats.dirty_bytes + stats.muzzy_bytes),
+	};
+}
+
+BEDROCK_API void malloc_stats(void)
+{
+	bedrock_stats_print(NULL, NULL, "ga");
+}
+
+/* In the C library's form, with its elements of the same meaning only. */
+BEDROCK_API int malloc_info(int options, FILE *stream)
+{
+	struct bedrock_stats stats;
+
+	if (options != 0)
+		return EINVAL;
+	bedrock_stats_read(&stats);
+	int rc = fprintf(stream,
+			 "<malloc version=\"1\">\n"
+			 "<total type=\"mmap\" count=\"%ju\" size=\"%ju\"/>\n"
+			 "<total type=\"rest\" count=\"%ju\" size=\"%ju\"/>\n"
+			 "<system type=\"current\" size=\"%ju\"/>\n"
+			 "<aspace type=\"total\" size=\"%ju\"/>\n"
+			 "</malloc>\n",
+			 (uintmax_t)stats.huge_count, (uintmax_t)stats.huge_bytes,
+			 (uintmax_t)stats.arena_count,
+			 (uintmax_t)(stats.mapped_bytes - stats.allocated_bytes),
+			 (uintmax_t)stats.resident_bytes, (uintmax_t)stats.mapped_bytes);
+
+	return rc < 0 ? EIO : 0;
+}
+
+#endif

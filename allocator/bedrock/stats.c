@@ -39,6 +39,8 @@ static void bedrock_stats_add_heap(struct bedrock_stats *out, struct bedrock_hea
 {
 	uint64_t live_bytes = bedrock_load_relaxed(&heap->huge.live_bytes);
 
+	out->huge_bytes = live_bytes;
+	out->huge_count = bedrock_load_relaxed(&heap->huge.live_count);
 	out->allocated_bytes += live_bytes;
 	out->active_bytes += live_bytes;
 	out->dirty_bytes += bedrock_load_relaxed(&heap->huge.kept.bytes) +

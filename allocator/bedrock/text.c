@@ -19,6 +19,7 @@ void bedrock_text_init(struct bedrock_text *text, bedrock_text_function *write, 
 	text->write = write ? write : bedrock_text_to_stderr;
 	text->argument = argument;
 	text->used_bytes = 0;
+	text->column = 0;
 }
 
 void bedrock_text_flush(struct bedrock_text *text)
@@ -30,6 +31,17 @@ void bedrock_text_flush(struct bedrock_text *text)
 	text->write(text->argument, text->buffer);
 }
 
+static void bedrock_text_count_column(struct bedrock_text *text, const char *bytes,
+				      size_t byte_count)
+{
+	const char *line_end = memrchr(bytes, '\n', byte_count);
+
+	if (line_end)
+		text->column = (size_t)(bytes + byte_count - line_end) - 1;
+	else
+		text->column += byte_count;
+}
+
 void bedrock_text_add_bytes(struct bedrock_text *text, const char *bytes, size_t byte_count)
 {
 	while (byte_count > 0) {
@@ -38,6 +50,7 @@ void bedrock_text_add_bytes(struct bedrock_text *text, const char *bytes, size_t
 
 		memcpy(text->buffer + text->used_bytes, bytes, part_bytes);
 		text->used_bytes += part_bytes;
+		bedrock_text_count_column(text, bytes, part_bytes);
 		bytes += part_bytes;
 		byte_count -= part_bytes;
 		if (byte_count > 0)
@@ -69,17 +82,8 @@ void bedrock_text_add_signed(struct bedrock_text *text, int64_t number)
 	bedrock_text_add_number(text, number < 0 ? -(uint64_t)number : (uint64_t)number);
 }
 
-static size_t bedrock_text_column(const struct bedrock_text *text)
-{
-	size_t column = 0;
-
-	while (column < text->used_bytes && text->buffer[text->used_bytes - 1 - column] != '\n')
-		column++;
-	return column;
-}
-
 void bedrock_text_pad(struct bedrock_text *text, size_t column)
 {
-	for (size_t at = bedrock_text_column(text); at < column; at++)
+	while (text->column < column)
 		bedrock_text_add(text, " ");
 }

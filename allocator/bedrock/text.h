@@ -21,6 +21,8 @@ struct bedrock_text {
 	bedrock_text_function *write;
 	void *argument;
 	size_t used_bytes;
+	/* How long the last line is so far. */
+	size_t column;
 	char buffer[BEDROCK_TEXT_BYTES];
 };
 
@@ -35,7 +37,7 @@ void bedrock_text_add(struct bedrock_text *text, const char *string);
 void bedrock_text_add_number(struct bedrock_text *text, uint64_t number);
 void bedrock_text_add_signed(struct bedrock_text *text, int64_t number);
 
-/* Add spaces until the line is so long; lines are counted from the last flush or line end. */
+/* Add spaces until the line is so long. */
 void bedrock_text_pad(struct bedrock_text *text, size_t column);
 
 /* Hand on what there is. */

@@ -65,6 +65,7 @@ Test(text, numbers_up_to_the_ends_of_their_ranges)
 Test(text, padding_counts_from_the_start_of_the_line)
 {
 	bedrock_text_add(&text, "long line\nab");
+	bedrock_text_flush(&text);
 	bedrock_text_pad(&text, 4);
 	bedrock_text_add(&text, "c");
 	bedrock_text_pad(&text, 3);
