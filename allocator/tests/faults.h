@@ -161,12 +161,30 @@ static int fault_madvise(void *address, size_t bytes, int advice)
 	return -1;
 }
 
+/* One byte for each page of the size that the kernel is said to have: is any part resident? */
+static inline int fault_look(char *address, size_t bytes, unsigned char *resident)
+{
+	size_t page_bytes = (size_t)fault_page_bytes();
+	unsigned char parts[64];
+
+	if (page_bytes == (size_t)getpagesize())
+		return mincore(address, bytes, resident);
+	for (size_t at = 0; at < bytes; at += page_bytes) {
+		if (mincore(address + at, page_bytes, parts))
+			return -1;
+		resident[at / page_bytes] = 0;
+		for (size_t i = 0; i < page_bytes / (size_t)getpagesize(); i++)
+			resident[at / page_bytes] |= parts[i] & 1;
+	}
+	return 0;
+}
+
 static int fault_mincore(void *address, size_t bytes, unsigned char *resident)
 {
 	struct fault_answer answer = fault_answer(&faults.mincore);
 
 	if (!answer.is_hit)
-		return mincore(address, bytes, resident);
+		return fault_look(address, bytes, resident);
 	errno = answer.error;
 	return -1;
 }

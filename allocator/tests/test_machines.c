@@ -3,7 +3,7 @@
  * Machines that are not at hand: more arenas than CPUs, and a kernel with pages of 64 KiB. And
  * one that has refused for a while: it must end up where one does that never has.
  *
- * Random sequences with faults run against the model with many arenas; the rest looks at figures.
+ * Random sequences with faults run against the model on each; the rest looks at single figures.
  */
 #include <criterion/criterion.h>
 
@@ -56,6 +56,19 @@ static void run_sequences(void)
 Test(machines, sequences_hold_with_24_arenas)
 {
 	have_many_arenas();
+	run_sequences();
+}
+
+Test(machines, sequences_hold_with_pages_of_64_kib)
+{
+	have_large_pages();
+	run_sequences();
+}
+
+Test(machines, sequences_hold_with_24_arenas_and_pages_of_64_kib)
+{
+	have_many_arenas();
+	have_large_pages();
 	run_sequences();
 }
 
