@@ -11,7 +11,7 @@ programs="libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 stress-
 
 case ${1:-} in
 build) needed=$build optional= ;;
-check) needed=$check optional="$programs musl-tools" ;;
+check) needed=$check optional="$programs musl-tools g++" ;;
 stress) needed=$build optional=$programs ;;
 *)
 	echo "usage: setup.sh build|check|stress [--print]" >&2
