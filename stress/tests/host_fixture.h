@@ -149,9 +149,10 @@ static inline void *host_fixture_refusing_calloc(size_t count, size_t size)
 	return host_fixture_refuses() ? NULL : calloc(count, size);
 }
 
+/* To nothing it takes no memory: a refusal could not be told from an answer. */
 static inline void *host_fixture_refusing_realloc(void *address, size_t size)
 {
-	return host_fixture_refuses() ? NULL : realloc(address, size);
+	return size > 0 && host_fixture_refuses() ? NULL : realloc(address, size);
 }
 
 static inline int host_fixture_refusing_memalign(void **address, size_t alignment, size_t size)

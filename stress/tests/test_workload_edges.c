@@ -201,6 +201,7 @@ Test(workload_edges, a_usable_size_that_reaches_into_another_block_is_found_befo
 	cr_assert_eq(events_of(HQ_EVENT_SHARED, &event), 1);
 	cr_assert_eq(event.offset, 64);
 	cr_assert_eq(blocks[0].size, 64);
+	free(blocks[0].address);
 }
 
 Test(workload_edges, a_usable_size_below_the_requested_one_is_found)
