@@ -18,8 +18,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,11 +47,6 @@ struct faults {
 	struct fault getcpu;
 	struct fault thread;
 	_Atomic unsigned long advised_bytes;
-	/*
-	 * STRESS_MOVE=no: no mapping moves. memcheck (valgrind 3.19) takes the part by which a
-	 * mapping grew while it moved for unmapped, and reports each write to it.
-	 */
-	bool is_move_refused;
 	/* What the kernel's page size is said to be; 0 for the truth. */
 	_Atomic int page_bytes;
 };
@@ -145,8 +138,6 @@ static void *fault_mremap(void *address, size_t old_bytes, size_t new_bytes, int
 	if (flags & MREMAP_FIXED)
 		target = va_arg(arguments, void *);
 	va_end(arguments);
-	if (!answer.is_hit && target && faults.is_move_refused)
-		answer = (struct fault_answer){ .is_hit = true, .error = ENOMEM };
 	if (!answer.is_hit)
 		return mremap(address, old_bytes, new_bytes, flags, target);
 	errno = answer.error;
@@ -220,10 +211,7 @@ static int fault_thread(pthread_t *thread, const pthread_attr_t *attributes, voi
 
 static inline void fault_install(void)
 {
-	const char *move = getenv("STRESS_MOVE");
-
 	faults.madvise.advice = -1;
-	faults.is_move_refused = move && strcmp(move, "no") == 0;
 	bedrock_os_table = (struct bedrock_os_table){
 		.mmap = fault_mmap,
 		.munmap = fault_munmap,

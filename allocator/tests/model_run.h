@@ -14,6 +14,7 @@
 #include "allocator/bedrock/os.h"
 #include "allocator/tests/faults.h"
 #include "allocator/tests/model_check.h"
+#include "allocator/tests/moves.h"
 
 /* What may stay mapped when all is over, beside a chunk of each arena for its next request. */
 #define MODEL_MAPPED_MAX  ((size_t)64 << 20)
@@ -440,6 +441,7 @@ static inline void model_carry_out(struct model_run *run)
 	pthread_mutex_init(&run->lock, NULL);
 	pthread_cond_init(&run->turned, NULL);
 	fault_install();
+	moves_install();
 	pthread_mutex_lock(&run->lock);
 	for (unsigned t = 0; t < MODEL_THREADS; t++) {
 		run->workers[t].run = run;

@@ -22,6 +22,7 @@
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/tests/faults.h"
+#include "allocator/tests/moves.h"
 #include "allocator/tests/stress.h"
 
 #define STRESS_THREADS      3
@@ -223,6 +224,7 @@ int main(int argc, char **argv)
 	uint64_t served = 0;
 
 	fault_install();
+	moves_install();
 	for (int i = 0; i < STRESS_THREADS; i++) {
 		threads[i].random = (seed + (uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15);
 		pthread_create(&threads[i].thread, NULL, stress_main, &threads[i]);

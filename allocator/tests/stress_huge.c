@@ -17,6 +17,7 @@
 
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/tests/moves.h"
 
 #define STRESS_THREADS 3
 #define STRESS_SLOTS   3
@@ -133,6 +134,7 @@ static uint64_t stress_run(uint64_t seed)
 
 int main(int argc, char **argv)
 {
+	moves_install();
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
 	uint64_t errors = stress_run(seed);
 	const struct bedrock_huge *huge = &bedrock_heap.huge;

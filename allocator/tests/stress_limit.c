@@ -19,6 +19,7 @@
 
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/tests/moves.h"
 #include "allocator/tests/residence.h"
 #include "allocator/tests/stress.h"
 
@@ -170,6 +171,7 @@ int main(int argc, char **argv)
 	uint64_t errors = 0;
 
 	residence_install();
+	moves_install();
 	bedrock_limit_memory(12 * MIB, 0);
 	for (uint64_t i = 0; i < STRESS_THREADS; i++) {
 		threads[i].random = random + i + 1;
