@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/tests/moves.h"
 
 #define STRESS_WORKERS       3
 #define STRESS_FORKS         60
@@ -161,6 +162,7 @@ int main(int argc, char **argv)
 	intptr_t errors = 0;
 
 	stress_without_child_threads(argv);
+	moves_install();
 	for (uintptr_t i = 0; i < STRESS_WORKERS; i++)
 		pthread_create(&workers[i], NULL, stress_worker, (void *)(seed * 100 + i));
 	for (uint64_t i = 0; i < STRESS_FORKS; i++) {

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/tests/moves.h"
 #include "allocator/tests/stress.h"
 
 #define STRESS_THREADS 4
@@ -204,6 +205,7 @@ int main(int argc, char **argv)
 	struct bedrock_stats stats;
 	uint64_t errors = 0;
 
+	moves_install();
 	for (uint64_t round = 0; round < STRESS_ROUNDS; round++)
 		errors += stress_round(threads, seed * 1000 + round * 10);
 	bedrock_purge();
