@@ -14,7 +14,7 @@ options="log_path=$PWD/$logs/$variant:exitcode=66"
 export ASAN_OPTIONS="$options:detect_stack_use_after_return=0:allocator_may_return_null=1"
 export TSAN_OPTIONS="$options:halt_on_error=0:suppressions=$PWD/ci/tsan.supp"
 export UBSAN_OPTIONS="$options:print_stacktrace=1"
-failed=0
+failed=0 stressed=0
 
 # What a sanitizer tells in passing: small stacks are answered by larger ones, and a request that is beyond
 # all memory is to be refused.
@@ -23,18 +23,22 @@ export REPORT_NOTES='^(Sanitizer: (pre-allocated stack size is insufficient|pthr
 for program in "$build"/allocator/tests/stress_* "$build"/stress/tests/stress_*; do
 	[ -x "$program" ] || continue
 	case $program in *.d) continue ;; esac
+	stressed=$((stressed + 1))
 	echo "stress: $program"
 	timeout -k 10 300 "$program" || { echo "failed: $program (status $?)"; failed=1; }
 done
 
-case $variant in
+[ "$stressed" != 0 ] || { echo "failed: no stress program was built" && failed=1; }
+
 # The unit test runner does not start under the thread sanitizer; the stress programs do.
-tsan) pattern=none ;;
-*) pattern='test_.*' ;;
-esac
-mapfile -t programs < <(find "$build" -path '*/tests/*' -type f -executable -regextype posix-extended \
-	-regex ".*/$pattern" | grep -vE '/obj/|\.d$' | grep -vE "${SANITIZE_EXCLUDE:-/test_((allocator|preload|preload_report|notify|contract)(_|$)|guard$)}" | sort)
-[ "${#programs[@]}" = 0 ] || bash ci/units.sh --log "$logs" "${programs[@]}" || failed=1
+units() {
+	local programs
+	mapfile -t programs < <(find "$build" -path '*/tests/test_*' -type f -executable | grep -vE '/obj/|\.d$' |
+		grep -vE "${SANITIZE_EXCLUDE:-/test_((allocator|preload|preload_report|notify|contract)(_|$)|guard$)}" | sort)
+	bash ci/units.sh --log "$logs" "${programs[@]}"
+}
+
+[ "$variant" = tsan ] || units || failed=1
 for report in "$logs"/*; do
 	[ -s "$report" ] || continue
 	grep -qvE "$REPORT_NOTES" "$report" || continue

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs Criterion programs: units.sh [--log DIR] PROGRAM... Closes its traps by construction: the number
-# of tests run is compared with the number listed (a parametrised test is listed once), and with --log any sanitizer or valgrind report found
-# in DIR after a program fails it. Ends with "N passed, N failed, N skipped".
+# Runs Criterion programs: units.sh [--log DIR] PROGRAM... Closes its traps by construction: no program at
+# all is a failure, the number of tests run is compared with the number listed (a parametrised test is
+# listed once), and with --log any report of a sanitizer or valgrind found in DIR after a program fails it.
+# Ends with "N passed, N failed, N skipped".
 # Lines that match REPORT_NOTES (environment) are no report.
 # WRAPPER (environment) is put before each program, e.g. valgrind with its options.
 set -uo pipefail
@@ -41,6 +42,7 @@ run_one() {
 	: >"$tap"
 }
 
+[ $# != 0 ] || { echo "failed: no program to run" && failed=1; }
 for program in "$@"; do
 	run_one "$program"
 	[ -n "$log" ] || continue

@@ -5,7 +5,11 @@
 # definite leaks count, since the runner itself shows "possibly lost".
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
-command -v valgrind >/dev/null || { echo "valgrind skipped: not installed"; exit 0; }
+if ! command -v valgrind >/dev/null; then
+	echo "valgrind skipped: not installed"
+	[ -z "${CI:-}" ]
+	exit
+fi
 build=${BUILD:-build}
 logs=$build/reports.valgrind
 rm -rf "$logs" "$logs".seen.*
@@ -13,14 +17,18 @@ mkdir -p "$logs"
 wrapper="valgrind -q --trace-children=yes --leak-check=full --show-leak-kinds=definite
 	--errors-for-leak-kinds=definite --error-exitcode=9 --log-file=$logs/vg.%p.log"
 [ ! -s ci/valgrind.supp ] || wrapper="$wrapper --suppressions=$PWD/ci/valgrind.supp"
-failed=0
+failed=0 stressed=0
 
 for program in "$build"/allocator/tests/stress_* "$build"/stress/tests/stress_*; do
+	[ -x "$program" ] || continue
 	case $program in *.d) continue ;; esac
+	stressed=$((stressed + 1))
 	echo "valgrind: $program"
 	# shellcheck disable=SC2086 # the wrapper is a command with its options
 	STRESS_MOVE=no STRESS_SCALE=0.05 timeout -k 10 600 $wrapper "$program" || { echo "failed: $program (status $?)"; failed=1; }
 done
+
+[ "$stressed" != 0 ] || { echo "failed: no stress program was built" && failed=1; }
 
 # Each test costs an emulated start of its own, so these are the units that own memory in ways worth
 # emulating; the address sanitizer sees all of them. Left out by nature: those that install filters, count
