@@ -140,5 +140,14 @@ void hq_selftest_count(const struct hq_selftest_row *rows, size_t count,
 
 bool hq_selftest_is_good(const struct hq_selftest_score *score)
 {
-	return score->rows[HQ_CATCH_INTENDED] + score->rows[HQ_CATCH_OTHER] == score->bugs;
+	return score->rows[HQ_CATCH_INTENDED] == score->bugs;
+}
+
+/*
+ * Only what a bug would be caught by spoils its row: a finding, or for a bug that is caught by a
+ * gap, a gap. Where a fault is wanting otherwise, a bug never fires, and its row tells that.
+ */
+bool hq_selftest_is_clean(enum hq_verdict verdict, bool has_proof_bug)
+{
+	return verdict < HQ_VERDICT_XPASS && !(has_proof_bug && verdict == HQ_VERDICT_INCONCLUSIVE);
 }

@@ -102,7 +102,12 @@ void hq_selftest_judge(struct hq_selftest_row *row);
 
 void hq_selftest_count(const struct hq_selftest_row *rows, size_t count,
 		       struct hq_selftest_score *score);
+
+/* Every bug with a checker was caught, each by the one that is meant for it. */
 bool hq_selftest_is_good(const struct hq_selftest_score *score);
+
+/* Of a scenario that ran without any bug: does a catch in it count? */
+bool hq_selftest_is_clean(enum hq_verdict verdict, bool has_proof_bug);
 
 /* ---- selftest_report.c ---- */
 

@@ -251,17 +251,48 @@ Test(selftest, last_line_counts_every_class_and_leaves_out_what_has_no_checker)
 	cr_assert_not(hq_selftest_is_good(&score));
 }
 
-Test(selftest, score_is_good_when_every_bug_with_a_checker_was_caught)
+static bool is_good(enum hq_catch catch)
 {
 	const struct hq_selftest_bug uncovered = { .checker = "-" };
 	const struct hq_selftest_row rows[] = {
-		{ .bug = &bug, .catch = HQ_CATCH_OTHER },
+		{ .bug = &bug, .catch = catch },
 		{ .bug = &uncovered, .catch = HQ_CATCH_MISSED },
 	};
 	struct hq_selftest_score score;
 
 	hq_selftest_count(rows, 2, &score);
-	cr_assert(hq_selftest_is_good(&score));
+	return hq_selftest_is_good(&score);
+}
+
+Test(selftest, score_is_good_when_every_bug_was_caught_by_the_checker_meant_for_it)
+{
+	cr_assert(is_good(HQ_CATCH_INTENDED));
+}
+
+Test(selftest, score_is_bad_when_a_bug_was_caught_by_luck_or_late)
+{
+	cr_assert_not(is_good(HQ_CATCH_OTHER));
+	cr_assert_not(is_good(HQ_CATCH_LATE));
+}
+
+/* ---- without any bug ---- */
+
+Test(selftest, finding_without_any_bug_is_unclean_for_every_bug)
+{
+	cr_assert_not(hq_selftest_is_clean(HQ_VERDICT_FAIL, false));
+	cr_assert_not(hq_selftest_is_clean(HQ_VERDICT_ERROR, true));
+	cr_assert(hq_selftest_is_clean(HQ_VERDICT_PASS, true));
+}
+
+Test(selftest, gap_without_any_bug_is_unclean_only_where_a_bug_is_caught_by_a_gap)
+{
+	cr_assert(hq_selftest_is_clean(HQ_VERDICT_INCONCLUSIVE, false));
+	cr_assert_not(hq_selftest_is_clean(HQ_VERDICT_INCONCLUSIVE, true));
+}
+
+Test(selftest, skipped_run_without_any_bug_leaves_rows_that_were_not_run)
+{
+	cr_assert(hq_selftest_is_clean(HQ_VERDICT_SKIP, true));
 }
 
 /* ---- tables ---- */
