@@ -135,6 +135,8 @@ struct bedrock_stats {
 	 */
 	uint64_t huge_bytes;
 	uint64_t huge_count;
+	/* 1 while the background thread is there, or about to be or to end; else 0. */
+	uint64_t background_thread_count;
 };
 
 /*

@@ -51,6 +51,7 @@ static const struct bedrock_report_row bedrock_report_rows[] = {
 	{ "failed_thread_starts", BEDROCK_REPORT_FIELD(failed_thread_starts) },
 	{ "arena_count", BEDROCK_REPORT_FIELD(arena_count) },
 	{ "thread_cache_count", BEDROCK_REPORT_FIELD(thread_cache_count) },
+	{ "background_thread_count", BEDROCK_REPORT_FIELD(background_thread_count) },
 };
 
 #define BEDROCK_REPORT_ROW_COUNT (sizeof(bedrock_report_rows) / sizeof(bedrock_report_rows[0]))

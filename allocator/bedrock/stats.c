@@ -57,6 +57,7 @@ static void bedrock_stats_add_heap(struct bedrock_stats *out, struct bedrock_hea
 	out->failed_unmap_calls = bedrock_load_relaxed(&heap->space.unmap_failures);
 	out->failed_thread_starts = bedrock_load_relaxed(&heap->background.failed_starts);
 	out->thread_cache_count = bedrock_load_relaxed(&heap->live_caches);
+	out->background_thread_count = bedrock_load_relaxed(&heap->background.is_running);
 }
 
 static uint64_t bedrock_at_least(uint64_t bytes, uint64_t least_bytes)

@@ -45,6 +45,14 @@ static uint64_t dirty_bytes(void)
 	return stats.dirty_bytes;
 }
 
+static uint64_t thread_count(void)
+{
+	struct bedrock_stats stats;
+
+	bedrock_stats_read(&stats);
+	return stats.background_thread_count;
+}
+
 static void make_dirty(size_t count)
 {
 	static void *blocks[200];
@@ -84,6 +92,15 @@ Test(background, idle_program_gets_clean_and_the_thread_then_ends)
 	cr_assert(within_ms(2000, is_clean));
 	cr_assert(within_ms(5000, is_gone));
 	cr_assert_eq(faults.thread.seen, 1);
+}
+
+Test(background, statistics_count_the_thread_while_it_is_there)
+{
+	cr_assert_eq(thread_count(), 0);
+	make_dirty(200);
+	cr_assert_eq(thread_count(), 1);
+	cr_assert(within_ms(7000, is_gone));
+	cr_assert_eq(thread_count(), 0);
 }
 
 Test(background, little_memory_starts_no_thread)

@@ -22,6 +22,7 @@ static const char name[] = "counters-sane";
 struct counters_sane_options {
 	double agree;
 	uint64_t slack;
+	bool kernel;
 };
 
 static const struct hq_option options_table[] = {
@@ -29,6 +30,8 @@ static const struct hq_option options_table[] = {
 	  NULL, "by so much the allocator's resident bytes may differ from the kernel's" },
 	{ "slack", HQ_OPTION_SIZE, offsetof(struct counters_sane_options, slack), "4MiB", 0, 0,
 	  NULL, "and by so much more; also how far numbers of different moments may differ" },
+	{ "kernel", HQ_OPTION_BOOL, offsetof(struct counters_sane_options, kernel), "yes", 0, 0,
+	  NULL, "without resident bytes to compare with the kernel's nothing is proven" },
 	{ .name = NULL },
 };
 
@@ -125,7 +128,8 @@ static void check_live(struct look *look, const struct hq_stats_record *record)
 		report(look, TOO_FEW, record, NULL, NULL);
 }
 
-static void check_resident(struct look *look, const struct hq_stats_record *record)
+/* False if there is nothing to compare. */
+static bool check_resident(struct look *look, const struct hq_stats_record *record)
 {
 	const uint32_t promises = look->observations->stats_promises;
 	const double factor = 1 + look->options->agree, slack = (double)look->options->slack;
@@ -134,11 +138,12 @@ static void check_resident(struct look *look, const struct hq_stats_record *reco
 
 	if (!hq_moment_knows(record, HQ_STAT_RESIDENT) ||
 	    ((promises & HQ_STATS_IS_SUMMED) && record->workers != 0))
-		return;
+		return false;
 	if (kernel > own * factor + slack)
 		report(look, TOO_LOW, record, NULL, NULL);
 	if ((promises & HQ_STATS_IS_TOUCHED) && own > kernel * factor + slack)
 		report(look, TOO_HIGH, record, NULL, NULL);
+	return true;
 }
 
 static void check(const struct hq_observations *observations, const void *values,
@@ -147,7 +152,7 @@ static void check(const struct hq_observations *observations, const void *values
 	struct look look = { .observations = observations,
 			     .options = values,
 			     .findings = findings };
-	bool any = false;
+	bool any = false, compared = false;
 
 	if (!hq_moments_are_there(observations, name, findings))
 		return;
@@ -161,10 +166,14 @@ static void check(const struct hq_observations *observations, const void *values
 		if (!hq_moment_is_quiet(record))
 			continue;
 		check_live(&look, record);
-		check_resident(&look, record);
+		compared = check_resident(&look, record) || compared;
 	}
 	if (!any)
 		hq_gap_add(findings, name, "this allocator offers no statistics");
+	else if (!compared && look.options->kernel)
+		hq_gap_add(findings, name,
+			   "this allocator does not say what is resident: the kernel's figure was "
+			   "compared with nothing");
 }
 
 const struct hq_checker hq_check_counters_sane = {

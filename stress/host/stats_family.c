@@ -46,6 +46,7 @@ enum {
 	BEDROCK_LAZY_PURGES = 9,
 	BEDROCK_ARENAS = 14,
 	BEDROCK_CACHES = 15,
+	BEDROCK_BACKGROUND = 19,
 	BEDROCK_ROOM = 64
 };
 
@@ -63,6 +64,7 @@ static void bedrock_read(const struct hq_stats_source *source, struct hq_stats_r
 	hq_stats_set(record, HQ_STAT_DIRTY, stats[BEDROCK_DIRTY]);
 	hq_stats_set(record, HQ_STAT_MUZZY, stats[BEDROCK_MUZZY]);
 	hq_stats_set(record, HQ_STAT_ARENAS, stats[BEDROCK_ARENAS]);
+	hq_stats_set(record, HQ_STAT_BACKGROUND, stats[BEDROCK_BACKGROUND]);
 	hq_stats_set(record, HQ_STAT_CACHES, stats[BEDROCK_CACHES]);
 	hq_stats_set(record, HQ_STAT_LAZY_PURGES, stats[BEDROCK_LAZY_PURGES]);
 }

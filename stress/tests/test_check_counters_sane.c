@@ -41,9 +41,23 @@ Test(counters_sane, what_lies_between_may_be_unknown)
 {
 	recorded_forget(&recorded, HQ_STAT_ACTIVE);
 	recorded_forget(&recorded, HQ_STAT_RESIDENT);
-	ASSERT_NOTHING("counters-sane", &recorded);
+	ASSERT_NOTHING("counters-sane:kernel=no", &recorded);
 	recorded.moments[AT_WORKED].values[HQ_STAT_ALLOCATED] = 200 * HQ_MIB;
-	ASSERT_SAYS("counters-sane", &recorded, false, "more allocated than mapped");
+	ASSERT_SAYS("counters-sane:kernel=no", &recorded, false, "more allocated than mapped");
+}
+
+Test(counters_sane, resident_memory_that_is_not_told_is_a_gap)
+{
+	recorded_forget(&recorded, HQ_STAT_RESIDENT);
+	ASSERT_SAYS("counters-sane", &recorded, true, "does not say what is resident");
+}
+
+Test(counters_sane, resident_memory_that_is_told_at_work_only_is_a_gap)
+{
+	for (int i = 0; i < MOMENTS; i++)
+		if (i != AT_WORK)
+			recorded.moments[i].known &= ~(1u << HQ_STAT_RESIDENT);
+	ASSERT_SAYS("counters-sane", &recorded, true, "does not say what is resident");
 }
 
 Test(counters_sane, numbers_of_different_moments_get_the_slack)

@@ -54,10 +54,35 @@ Test(mode_true, lazily_freed_pages_of_one_that_denies_them_are_a_finding)
 	ASSERT_NOTHING("mode-true", &recorded);
 }
 
-Test(mode_true, an_allocator_that_says_nothing_of_it_is_a_gap)
+Test(mode_true, threads_that_are_not_told_are_a_gap_whatever_else_is)
 {
 	recorded_forget(&recorded, HQ_STAT_BACKGROUND);
+	ASSERT_SAYS("mode-true", &recorded, true, "nothing of its threads");
+	ASSERT_NOTHING("mode-true:threads=no", &recorded);
+}
+
+Test(mode_true, caches_that_are_not_told_are_a_gap_where_they_are_asked_for)
+{
 	recorded_forget(&recorded, HQ_STAT_CACHES);
+	ASSERT_NOTHING("mode-true", &recorded);
+	ASSERT_SAYS("mode-true:caches=yes", &recorded, true, "nothing of its caches");
+}
+
+Test(mode_true, lazy_purges_that_are_not_told_are_a_gap_where_they_are_asked_for)
+{
 	recorded_forget(&recorded, HQ_STAT_LAZY_PURGES);
-	ASSERT_SAYS("mode-true", &recorded, true, "says nothing");
+	ASSERT_NOTHING("mode-true", &recorded);
+	ASSERT_SAYS("mode-true:lazy=yes", &recorded, true, "lazy purges");
+}
+
+Test(mode_true, each_part_that_is_missing_is_a_gap_of_its_own)
+{
+	for (int i = 0; i < MOMENTS; i++)
+		recorded.moments[i].known = 0;
+	const struct hq_findings findings =
+		observed_check("mode-true:caches=yes:lazy=yes", &recorded.seen);
+
+	cr_assert_eq(findings.count, 3);
+	for (size_t i = 0; i < findings.count; i++)
+		cr_expect(findings.list[i].gap);
 }

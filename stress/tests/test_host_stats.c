@@ -182,7 +182,7 @@ Test(host_stats, bedrock_tells_all_and_how_much_it_gave_back)
 	expect_moments();
 	expect_numbers();
 	EXPECT_KNOWN(HQ_STAT_ACTIVE, HQ_STAT_RESIDENT, HQ_STAT_DIRTY, HQ_STAT_MUZZY, HQ_STAT_ARENAS,
-		     HQ_STAT_CACHES, HQ_STAT_LAZY_PURGES);
+		     HQ_STAT_BACKGROUND, HQ_STAT_CACHES, HQ_STAT_LAZY_PURGES);
 	cr_expect_eq(record_at(HQ_STATS_RELEASED)->release, HQ_RELEASE_BYTES);
 }
 
