@@ -77,6 +77,7 @@ static void check_window(const struct hq_observations *observations, uint64_t gr
 			 end, last, observations->nulls);
 }
 
+/* In a run that was ended for it, the last round may be the part of one. */
 static void check_rounds(const struct hq_observations *observations, double keep,
 			 struct hq_findings *findings)
 {
@@ -85,7 +86,7 @@ static void check_rounds(const struct hq_observations *observations, double keep
 	char most_text[HQ_UNITS_TEXT], last_text[HQ_UNITS_TEXT];
 	struct hq_finding *finding;
 
-	if (most == 0 || last >= keep * most)
+	if (observations->outcome != HQ_OUTCOME_EXITED || most == 0 || last >= keep * most)
 		return;
 	hq_value_print(most_text, sizeof(most_text), HQ_UNIT_BYTES, most);
 	hq_value_print(last_text, sizeof(last_text), HQ_UNIT_BYTES, last);

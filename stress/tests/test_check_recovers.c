@@ -120,3 +120,15 @@ Test(recovers, much_less_in_the_last_round_is_found)
 						    "last one"),
 		  "%s", findings.list[0].evidence);
 }
+
+Test(recovers, a_round_that_was_cut_short_tells_nothing)
+{
+	struct hq_observations seen = observed_good();
+
+	seen.had_most_bytes = 100 * HQ_MIB;
+	seen.had_last_bytes = 20 * HQ_MIB;
+	seen.outcome = HQ_OUTCOME_INTERRUPTED;
+	cr_assert_eq(count("recovers", &seen), 0);
+	seen.outcome = HQ_OUTCOME_TIMEOUT;
+	cr_assert_eq(count("recovers", &seen), 0);
+}
