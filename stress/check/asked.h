@@ -35,9 +35,10 @@ uint32_t hq_asked_takes(const struct hq_asked *asked, size_t count);
 
 /*
  * One run before all checkers: those in `asked` with these options, the others with their defaults
- * unless they run on request only.
+ * unless they run on request only. A clean run has no faults by intent, so those that need some do
+ * not look at it.
  */
-void hq_asked_check(const struct hq_asked *asked, size_t count,
+void hq_asked_check(const struct hq_asked *asked, size_t count, bool is_clean,
 		    const struct hq_observations *observations, struct hq_findings *findings);
 
 #endif

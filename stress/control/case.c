@@ -253,7 +253,7 @@ static void check_run(const struct hq_plan *plan, const struct hq_observations *
 {
 	struct hq_findings here = { .count = 0 };
 
-	hq_asked_check(plan->contracts, plan->contract_count, seen, &here);
+	hq_asked_check(plan->contracts, plan->contract_count, clean, seen, &here);
 	summary->findings->left_out += here.left_out;
 	for (size_t i = 0; i < here.count; i++) {
 		char text[sizeof(here.list[i].text)];

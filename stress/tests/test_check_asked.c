@@ -74,10 +74,10 @@ Test(asked, checker_on_request_looks_only_where_it_is_asked_for)
 	struct hq_asked asked;
 	struct hq_error error;
 
-	hq_asked_check(NULL, 0, &seen, &findings);
+	hq_asked_check(NULL, 0, false, &seen, &findings);
 	cr_assert_not(has_finding_of(&findings, "idle-falls"));
 	cr_assert_eq(hq_asked_init(&asked, find("idle-falls"), &error), 0);
-	hq_asked_check(&asked, 1, &seen, &findings);
+	hq_asked_check(&asked, 1, false, &seen, &findings);
 	cr_assert(has_finding_of(&findings, "idle-falls"));
 }
 
@@ -90,7 +90,7 @@ Test(asked, checker_gets_the_options_it_was_asked_with)
 
 	cr_assert_eq(hq_asked_init(&asked, find("idle-falls"), &error), 0);
 	cr_assert_eq(hq_asked_set(&asked, "keep=100%", &error), 0);
-	hq_asked_check(&asked, 1, &seen, &findings);
+	hq_asked_check(&asked, 1, false, &seen, &findings);
 	cr_assert_not(has_finding_of(&findings, "idle-falls"));
 }
 
@@ -100,8 +100,22 @@ Test(asked, checker_that_always_looks_need_not_be_asked_for)
 	struct hq_findings findings = { 0 };
 
 	seen.outcome = HQ_OUTCOME_HUNG;
-	hq_asked_check(NULL, 0, &seen, &findings);
+	hq_asked_check(NULL, 0, false, &seen, &findings);
 	cr_assert(has_finding_of(&findings, "survived"));
+}
+
+Test(asked, checker_of_what_was_injected_does_not_look_at_a_clean_run)
+{
+	const struct hq_observations seen = observed_good();
+	struct hq_findings findings = { 0 };
+	struct hq_asked asked;
+	struct hq_error error;
+
+	cr_assert_eq(hq_asked_init(&asked, find("page-size"), &error), 0);
+	hq_asked_check(&asked, 1, true, &seen, &findings);
+	cr_assert_not(has_finding_of(&findings, "page-size"));
+	hq_asked_check(&asked, 1, false, &seen, &findings);
+	cr_assert(has_finding_of(&findings, "page-size"));
 }
 
 Test(asked, what_the_host_has_to_do_is_what_any_of_them_asks)

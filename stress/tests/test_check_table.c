@@ -47,6 +47,6 @@ Test(checkers, all_are_quiet_about_a_good_run)
 	good.samples = samples;
 	good.sample_count = 2;
 	good.hist = hist;
-	hq_asked_check(NULL, 0, &good, &findings);
+	hq_asked_check(NULL, 0, false, &good, &findings);
 	cr_assert_eq(findings.count, 0, "%s: %s", findings.list[0].checker, findings.list[0].text);
 }
