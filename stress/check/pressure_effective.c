@@ -37,7 +37,11 @@ static const struct hq_option options_table[] = {
 	{ .name = NULL },
 };
 
-/* The record in which the figure is highest, up to the moment of the call; NULL: it is not told. */
+/*
+ * The record in which the figure is highest, up to the moment of the call; NULL: it is not told.
+ * One that went below zero, which is for counters-sane, would be the highest of all and hide the
+ * rest.
+ */
 static const struct hq_stats_record *highest(const struct hq_observations *observations,
 					     enum hq_stat stat)
 {
@@ -48,7 +52,7 @@ static const struct hq_stats_record *highest(const struct hq_observations *obser
 
 		if (record->point == HQ_STATS_RELEASED)
 			break;
-		if (hq_moment_knows(record, stat) &&
+		if (hq_moment_knows(record, stat) && (int64_t)record->values[stat] >= 0 &&
 		    (!found || record->values[stat] > found->values[stat]))
 			found = record;
 	}

@@ -38,6 +38,13 @@ Test(pressure_effective, what_comes_after_the_call_does_not_count_as_its_height)
 	ASSERT_SAYS("pressure-effective", &recorded, false, "at most 15.2 MiB");
 }
 
+Test(pressure_effective, figure_that_went_below_zero_hides_nothing)
+{
+	recorded.moments[AT_WORK].values[HQ_STAT_RESIDENT] = -(uint64_t)4096;
+	recorded.moments[AT_RELEASED].values[HQ_STAT_RESIDENT] = 60 * HQ_MIB;
+	ASSERT_SAYS("pressure-effective", &recorded, false, "at most 15.2 MiB");
+}
+
 Test(pressure_effective, figure_that_is_not_told_is_a_gap)
 {
 	recorded_forget(&recorded, HQ_STAT_RESIDENT);
