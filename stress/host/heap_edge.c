@@ -176,13 +176,13 @@ void hq_block_grow_beyond(struct hq_heap *heap, struct hq_block *block, uint64_t
 }
 
 /* A block of no size lies in no other one. */
-static enum hq_zero_answer judge_zero(const struct hq_heap *heap, const void *address)
+static enum hq_zero_answer judge_zero(const struct hq_heap *heap, const void *address, int failure)
 {
 	const uint64_t start = (uintptr_t)address;
 	uint64_t found;
 
 	if (address == NULL)
-		return HQ_ZERO_NULL;
+		return failure == ENOMEM ? HQ_ZERO_REFUSED : HQ_ZERO_NULL;
 	return hq_shadow_next(heap->shadow, start, start + 1, &found) ? HQ_ZERO_TAKEN
 								      : HQ_ZERO_BLOCK;
 }
@@ -190,13 +190,13 @@ static enum hq_zero_answer judge_zero(const struct hq_heap *heap, const void *ad
 enum hq_zero_answer hq_heap_zero(struct hq_heap *heap, enum hq_asked_call call, void **address)
 {
 	const struct hq_ask ask = { .call = call, .alignment = 2 * sizeof(void *) };
-	int failure;
+	int failure = 0;
 
 	*address = is_there(heap->allocator, call) ? ask_for(heap, &ask, &failure) : NULL;
 	/* posix_memalign may also set nothing, and say that all is well. */
 	if (*address == &untouched)
 		*address = NULL;
-	return judge_zero(heap, *address);
+	return judge_zero(heap, *address, failure);
 }
 
 enum hq_zero_answer hq_block_to_zero(struct hq_heap *heap, struct hq_block *block, void **address)
@@ -204,9 +204,10 @@ enum hq_zero_answer hq_block_to_zero(struct hq_heap *heap, struct hq_block *bloc
 	hq_block_verify(heap, block);
 	hq_heap_leave(heap, block->address, block->size);
 	heap->asked = HQ_ASKED_REALLOC;
+	errno = 0;
 	*address = heap->allocator->realloc(block->address, 0);
 	*block = (struct hq_block){ .address = NULL };
-	return judge_zero(heap, *address);
+	return judge_zero(heap, *address, errno);
 }
 
 void hq_heap_zero_broken(struct hq_heap *heap, enum hq_asked_call call, const void *address,

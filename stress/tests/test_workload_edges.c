@@ -53,6 +53,7 @@ Test(workload_edges, refusals_of_ordinary_requests_are_survived)
 	cr_assert_gt(host_fixture_sum(&fixture).missed, 0);
 	cr_assert_eq(host_fixture_sum(&fixture).requested, 0);
 	cr_assert_eq(events_of(HQ_EVENT_CONTENT, NULL) + events_of(HQ_EVENT_REALLOC, NULL), 0);
+	cr_assert_eq(events_of(HQ_EVENT_ZERO, NULL), 0, "a refusal was taken for an answer");
 }
 
 Test(workload_edges, it_stops_early_when_told)
@@ -294,6 +295,13 @@ Test(workload_edges, a_rule_that_was_declared_holds_from_the_first_answer_on)
 	host_fixture_run(&fixture, &run, "edges", "threads=1 rounds=1 malloc-zero=null");
 	host_fixture_expect_clean(&fixture);
 	host_fixture_run(&fixture, &run, "edges", "threads=1 rounds=1 malloc-zero=block");
+	cr_assert_gt(events_of(HQ_EVENT_ZERO, NULL), 0);
+}
+
+Test(workload_edges, a_refusal_where_a_block_was_declared_for_nothing_is_found)
+{
+	host_fixture_refuse(&fixture, 4);
+	host_fixture_run(&fixture, &run, "edges", "threads=1 rounds=2 malloc-zero=block");
 	cr_assert_gt(events_of(HQ_EVENT_ZERO, NULL), 0);
 }
 

@@ -109,7 +109,8 @@ enum hq_asked_call {
 enum hq_zero_answer {
 	HQ_ZERO_NULL,
 	HQ_ZERO_BLOCK,
-	HQ_ZERO_TAKEN, /* the address of a block that is live already: never right */
+	HQ_ZERO_TAKEN,   /* the address of a block that is live already: never right */
+	HQ_ZERO_REFUSED, /* NULL because of ENOMEM: no answer, and never in an event */
 };
 
 struct hq_event {

@@ -87,7 +87,8 @@ void hq_block_grow_beyond(struct hq_heap *heap, struct hq_block *block, uint64_t
 
 /*
  * Nothing at all: malloc(0) and its like. *address is NULL or a block of size 0, to be given to
- * hq_heap_free. HQ_ZERO_TAKEN: it lies in a live block.
+ * hq_heap_free. HQ_ZERO_TAKEN: it lies in a live block. HQ_ZERO_REFUSED: there was no memory for
+ * the block that might have been the answer.
  */
 enum hq_zero_answer hq_heap_zero(struct hq_heap *heap, enum hq_asked_call call, void **address);
 /* realloc of a block to size 0. NULL: it was freed. Else as above. */
