@@ -81,10 +81,10 @@ static void served(struct hq_heap *heap, const struct hq_ask *ask, void *address
 					       .got = usable_size(heap, address) });
 }
 
-/* aligned_alloc may say EINVAL of any alignment that it does not support. */
+/* aligned_alloc may say EINVAL of any alignment that it does not support, and no other call may. */
 static void check_failure(struct hq_heap *heap, const struct hq_ask *ask, int failure)
 {
-	if (ask->alignment != 0 && failure == EINVAL)
+	if (ask->call == HQ_ASKED_ALIGNED_ALLOC && failure == EINVAL)
 		return;
 	hq_heap_check_refusal(heap, ask->size, failure);
 }

@@ -125,6 +125,36 @@ Test(workload_edges, a_refusal_without_an_errno_is_found)
 	cr_assert_gt(events_of(HQ_EVENT_ERRNO_NULL, NULL), 0);
 }
 
+static int einval_memalign(void **address, size_t alignment, size_t size)
+{
+	return alignment > 1u << 30 ? EINVAL : posix_memalign(address, alignment, size);
+}
+
+static void *einval_aligned_alloc(size_t alignment, size_t size)
+{
+	if (alignment <= 1u << 30)
+		return aligned_alloc(alignment, size);
+	errno = EINVAL;
+	return NULL;
+}
+
+Test(workload_edges, a_good_alignment_is_too_large_for_posix_memalign_and_not_wrong)
+{
+	struct hq_event event;
+
+	fixture.allocator.posix_memalign = einval_memalign;
+	run_one();
+	cr_assert_gt(events_of(HQ_EVENT_ERRNO_NULL, &event), 0);
+	cr_assert_eq(event.got, EINVAL);
+}
+
+Test(workload_edges, aligned_alloc_may_not_support_an_alignment)
+{
+	fixture.allocator.aligned_alloc = einval_aligned_alloc;
+	run_one();
+	host_fixture_expect_clean(&fixture);
+}
+
 static int garbage_memalign(void **address, size_t alignment, size_t size)
 {
 	const int code = posix_memalign(address, alignment, size);
