@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "stress/guard/watch.h"
 
@@ -113,11 +114,15 @@ HQ_GUARD_EXPORT void *valloc(size_t size)
 	return hq_guard_paged(hq_guard.next.valloc, size, HQ_GUARD_CALLER);
 }
 
+/* All of the last page is the program's. */
 HQ_GUARD_EXPORT void *pvalloc(size_t size)
 {
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t whole = size > SIZE_MAX - page ? size : (size + page - 1) & -page;
+
 	if (!hq_guard_ready())
-		return hq_guard_arena_alloc(PAGE, size);
-	return hq_guard_paged(hq_guard.next.pvalloc, size, HQ_GUARD_CALLER);
+		return hq_guard_arena_alloc(PAGE, whole);
+	return hq_guard_paged(hq_guard.next.pvalloc, whole, HQ_GUARD_CALLER);
 }
 
 HQ_GUARD_EXPORT size_t malloc_usable_size(void *block)

@@ -124,6 +124,11 @@ Test(guard, every_function_and_size_in_threads_is_right)
 	expect_silence("mix");
 }
 
+Test(guard, whole_pages_that_are_written_to_their_ends_are_right)
+{
+	expect_silence("pages");
+}
+
 Test(guard, handler_on_a_small_stack_can_allocate)
 {
 	expect_silence("stack");

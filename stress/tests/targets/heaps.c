@@ -10,8 +10,10 @@
  *   stack   in a signal handler on a small stack of its own
  *   wrong   frees a block twice in such a handler
  *   limit   under an address limit that leaves hardly room for its blocks
+ *   pages   whole pages, written to their ends
  *   mix     every function and size, in threads that free each other's blocks
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -84,6 +86,25 @@ static int run_early(void)
 	for (unsigned int i = 0; i < BLOCKS; i += 2)
 		early[i] = realloc(early[i], 400);
 	return atexit(free_early);
+}
+
+/* ---- pages ---- */
+
+/* To the last byte of the last page. */
+static int run_pages(void)
+{
+	for (size_t size = 1; size < 20000; size = size * 3 / 2 + 1) {
+		char *const block = pvalloc(size);
+		char *const paged = valloc(size);
+
+		if (!block || !paged)
+			return 1;
+		memset(block, 0x5a, (size + 4095) & ~(size_t)4095);
+		memset(paged, 0x5a, size);
+		free(block);
+		free(paged);
+	}
+	return 0;
 }
 
 /* ---- processes ---- */
@@ -275,6 +296,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(mode, "early") == 0)
 		return run_early();
+	if (strcmp(mode, "pages") == 0)
+		return run_pages();
 	if (strcmp(mode, "fork") == 0)
 		return run_fork();
 	if (strcmp(mode, "exec") == 0)
