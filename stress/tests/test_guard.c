@@ -158,6 +158,7 @@ Test(guard, program_at_its_address_limit_lives_and_what_is_not_watched_is_counte
 
 	cr_expect_eq(run.status, 0, "status %#x", run.status);
 	cr_expect_eq(run.wire->guard.claimed, 0);
+	cr_expect_gt(run.wire->guard.unwatched, 0);
 	finish(&run);
 }
 
@@ -176,7 +177,7 @@ Test(guard, program_without_a_wire_is_served_and_not_watched)
 	cr_expect_eq(run.status, 0);
 }
 
-Test(guard, sampling_sees_about_its_share)
+Test(guard, sampling_counts_every_call)
 {
 	struct run run = run_program("honest", NULL, 64, false);
 
@@ -185,4 +186,21 @@ Test(guard, sampling_sees_about_its_share)
 	cr_expect_gt(run.wire->guard.calls, 80000);
 	cr_expect_lt(run.wire->guard.calls, 200000);
 	finish(&run);
+}
+
+/* Of blocks that are never freed those that were watched are counted at the end. */
+Test(guard, sampling_watches_about_its_share)
+{
+	static const uint64_t every[] = { 1, 16, 64 };
+
+	for (size_t i = 0; i < sizeof(every) / sizeof(every[0]); i++) {
+		struct run run = run_program("heaps", "keep", (uint32_t)every[i], false);
+		const uint64_t share = 64000 / every[i], watched = run.wire->guard.left_count;
+
+		cr_expect_eq(run.status, 0);
+		cr_expect_eq(run.wire->guard.left_known, 1);
+		cr_expect_gt(watched, share - share / 5, "1/%lu: %lu", every[i], watched);
+		cr_expect_lt(watched, share + share / 5, "1/%lu: %lu", every[i], watched);
+		finish(&run);
+	}
 }

@@ -9,6 +9,7 @@
  *   storm   many short threads, whose blocks others free
  *   stack   in a signal handler on a small stack of its own
  *   wrong   frees a block twice in such a handler
+ *   keep    frees nothing of 64000 blocks, which threads took
  *   limit   under an address limit that leaves hardly room for its blocks
  *   pages   whole pages, written to their ends
  *   mix     every function and size, in threads that free each other's blocks
@@ -225,6 +226,30 @@ static int run_mix(void)
 	return 0;
 }
 
+/* ---- what is left ---- */
+
+static void *keep(void *argument)
+{
+	for (int i = 0; i < 16000; i++) {
+		char *volatile block = malloc(24);
+
+		if (!block)
+			break;
+	}
+	return argument;
+}
+
+static int run_keep(void)
+{
+	pthread_t threads[4];
+
+	for (uintptr_t i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, keep, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
 /* ---- signals ---- */
 
 static volatile sig_atomic_t frees;
@@ -277,17 +302,20 @@ static int run_limit(void)
 {
 	const size_t used = address_bytes();
 	struct rlimit limit = { .rlim_cur = used + (3u << 20), .rlim_max = RLIM_INFINITY };
-	void *blocks[64];
+	void *large, *blocks[64];
 
 	if (!used || setrlimit(RLIMIT_AS, &limit))
 		return 1;
+	/* Far from all others, and what it leaves is too little to watch it. */
+	large = malloc(2600u << 10);
 	/* Each is a mapping of its own; most are refused. */
 	for (int i = 0; i < 64; i++)
 		blocks[i] = malloc(512u << 10);
 	for (int i = 0; i < 64; i++)
 		free(blocks[i]);
+	free(large);
 	churn(1000);
-	return 0;
+	return large ? 0 : 1;
 }
 
 int main(int argc, char **argv)
@@ -308,6 +336,8 @@ int main(int argc, char **argv)
 		return handle_on_own_stack(1);
 	if (strcmp(mode, "wrong") == 0)
 		return handle_on_own_stack(2);
+	if (strcmp(mode, "keep") == 0)
+		return run_keep();
 	if (strcmp(mode, "limit") == 0)
 		return run_limit();
 	if (strcmp(mode, "mix") == 0)
