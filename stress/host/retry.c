@@ -39,6 +39,12 @@ static void look_for_slot(struct hq_retry *retry)
 	retry->slot = find_slot(retry->plane, claimed);
 }
 
+void hq_retry_forget(struct hq_retry *retry)
+{
+	retry->slot = NULL;
+	retry->slots_seen = 0;
+}
+
 void hq_retry_begin(struct hq_retry *retry)
 {
 	if (retry->plane == NULL)

@@ -35,6 +35,8 @@ struct hq_retry_seen {
 };
 
 void hq_retry_init(struct hq_retry *retry, const struct hq_plane *plane);
+/* Another thread makes the calls from now on. */
+void hq_retry_forget(struct hq_retry *retry);
 void hq_retry_begin(struct hq_retry *retry);
 /* True if the call that took so long is worse than any before. */
 bool hq_retry_end(struct hq_retry *retry, uint64_t took_ns, struct hq_retry_seen *seen);

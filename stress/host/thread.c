@@ -85,10 +85,12 @@ bool hq_heap_live(struct hq_heap *heap, void (*body)(void *argument), void *argu
 	struct life life = { .body = body, .argument = argument };
 	struct hq_host_thread thread;
 
+	hq_retry_forget(&heap->retry);
 	if (hq_host_thread_create(&thread, live, &life) != 0)
 		return false;
 	pthread_join(thread.id, NULL);
 	hq_host_thread_forget(&thread);
+	hq_retry_forget(&heap->retry);
 	hq_count_own(&heap->worker->lives, 1);
 	return true;
 }

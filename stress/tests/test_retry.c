@@ -11,6 +11,7 @@
 static struct hq_plane *plane;
 static struct hq_retry retry;
 static struct hq_retry_seen seen;
+static uint32_t mine = 1; /* slot of the thread whose faults are made */
 
 static void start(void)
 {
@@ -28,7 +29,7 @@ TestSuite(retry, .init = start);
 /* As the decider would write it. */
 static void fault(uint64_t address, uint64_t length, int64_t result)
 {
-	struct hq_plane_thread *const slot = &plane->threads[1];
+	struct hq_plane_thread *const slot = &plane->threads[mine];
 	const int64_t at = hq_ring_reserve(&slot->ring, HQ_PLANE_FAULTS);
 
 	if (at < 0)
@@ -120,6 +121,23 @@ Test(retry, a_thread_without_a_slot_says_nothing_until_it_has_one)
 	hq_retry_begin(&retry);
 	refuse(10, 0x1000);
 	cr_assert(hq_retry_end(&retry, 5, &seen));
+}
+
+Test(retry, faults_of_the_thread_before_are_not_those_of_the_next)
+{
+	hq_retry_begin(&retry);
+	cr_assert_not(hq_retry_end(&retry, 5, &seen));
+	hq_store_relaxed(&plane->threads[1].exited, 1);
+	hq_store_relaxed(&plane->threads[2].tid, (uint32_t)syscall(SYS_gettid));
+	hq_retry_forget(&retry);
+	hq_retry_begin(&retry);
+	refuse(100, 0x1000);
+	cr_assert_not(hq_retry_end(&retry, 5, &seen));
+	mine = 2;
+	hq_retry_begin(&retry);
+	refuse(9, 0x1000);
+	cr_assert(hq_retry_end(&retry, 5, &seen));
+	cr_assert_eq(seen.repeats, 9);
 }
 
 Test(retry, without_rules_nothing_is_looked_at)

@@ -57,6 +57,26 @@ static void look_around(void *argument)
 	*(int *)argument = stamp++;
 }
 
+static void look_at_slot(void *argument)
+{
+	struct hq_heap *const heap = argument;
+
+	cr_expect_null(heap->retry.slot);
+	heap->retry.slot = &fixture.wire->plane.threads[5];
+}
+
+Test(workload_thread_lives, slot_of_a_thread_is_left_to_nobody_else)
+{
+	struct hq_heap heap;
+
+	host_fixture_heap(&fixture, &heap, 0);
+	heap.retry.slot = &fixture.wire->plane.threads[4];
+	heap.retry.slots_seen = 6;
+	cr_assert(hq_heap_live(&heap, look_at_slot, &heap));
+	cr_expect_null(heap.retry.slot);
+	cr_expect_eq(heap.retry.slots_seen, 0);
+}
+
 Test(workload_thread_lives, life_has_a_thread_of_its_own)
 {
 	struct hq_heap heap;
