@@ -48,31 +48,10 @@ static const struct hq_option options[] = {
 };
 
 struct state {
-	uint64_t before_bytes; /* mapped before the limit began to count */
+	uint64_t before_bytes;   /* mapped before the limit began to count */
+	uint64_t old_peak_bytes; /* the kernel's, which may be of before as well */
 	uint64_t peak_bytes;
 };
-
-static int set_limit(pid_t target, uint64_t bytes)
-{
-	struct rlimit limit;
-
-	if (prlimit(target, RLIMIT_AS, NULL, &limit))
-		return -errno;
-	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-	return prlimit(target, RLIMIT_AS, &limit, NULL) ? -errno : 0;
-}
-
-/* 0 for a process that is gone. */
-static uint64_t read_bytes(pid_t target, const char *key)
-{
-	uint64_t kib = 0;
-	char text[4096];
-
-	if (hq_proc_read_of(target, 0, "status", text, sizeof(text)) <= 0 ||
-	    !hq_proc_number(text, key, &kib))
-		return 0;
-	return kib * HQ_KIB;
-}
 
 static int prepare(struct hq_injector_run *run)
 {
@@ -84,15 +63,21 @@ static int enter(struct hq_injector_run *run)
 {
 	const struct settings *settings = run->options;
 
-	return settings->from == FROM_START ? set_limit(0, settings->limit_bytes) : 0;
+	return settings->from == FROM_START ? hq_proc_limit(0, RLIMIT_AS, settings->limit_bytes)
+					    : 0;
 }
 
-/* The kernel keeps the peak; it is read as long as there is a process. */
+/*
+ * The kernel keeps the peak; it is read as long as there is a process. While it has not risen under
+ * the limit it says nothing of that, and what is mapped now has to do.
+ */
 static void look(struct hq_injector_run *run)
 {
 	struct state *state = run->state;
-	const uint64_t peak = read_bytes(run->target, "VmPeak");
+	uint64_t peak = hq_proc_status_bytes(run->target, "VmPeak");
 
+	if (peak <= state->old_peak_bytes)
+		peak = hq_proc_status_bytes(run->target, "VmSize");
 	if (peak > state->before_bytes && peak - state->before_bytes > state->peak_bytes)
 		state->peak_bytes = peak - state->before_bytes;
 }
@@ -105,10 +90,11 @@ static int start(struct hq_injector_run *run)
 
 	if (settings->from == FROM_START)
 		return 0;
-	state->before_bytes = read_bytes(run->target, "VmSize");
+	state->before_bytes = hq_proc_status_bytes(run->target, "VmSize");
+	state->old_peak_bytes = hq_proc_status_bytes(run->target, "VmPeak");
 	if (state->before_bytes == 0)
 		return hq_error_set(&run->error, "the address space of the target is not known");
-	status = set_limit(run->target, state->before_bytes + settings->limit_bytes);
+	status = hq_proc_limit(run->target, RLIMIT_AS, state->before_bytes + settings->limit_bytes);
 	if (status)
 		hq_error_set(&run->error, "RLIMIT_AS of the target: %s", hq_errno_name(-status));
 	return status;

@@ -131,17 +131,6 @@ static int make_any_group(const struct settings *settings, struct hq_cgroup *gro
 	return status;
 }
 
-/* Of this process if `target` is 0. */
-static int set_data_limit(pid_t target, uint64_t bytes)
-{
-	struct rlimit limit;
-
-	if (prlimit(target, RLIMIT_DATA, NULL, &limit))
-		return -errno;
-	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-	return prlimit(target, RLIMIT_DATA, &limit, NULL) ? -errno : 0;
-}
-
 /* RLIMIT_DATA always works, but it can neither throttle nor limit swap. */
 static bool may_use_data(const struct settings *settings)
 {
@@ -198,19 +187,7 @@ static int enter(struct hq_injector_run *run)
 	const struct state *state = run->state;
 
 	return state->has_group ? hq_cgroup_enter(&state->group)
-				: set_data_limit(0, state->limit_bytes);
-}
-
-/* What RLIMIT_DATA is held against: VmData leaves out the stack but counts all that it limits. */
-static uint64_t read_data_bytes(pid_t target)
-{
-	uint64_t kib = 0;
-	char text[4096];
-
-	if (hq_proc_read_of(target, 0, "status", text, sizeof(text)) <= 0 ||
-	    !hq_proc_number(text, "VmData", &kib))
-		return 0;
-	return kib * HQ_KIB;
+				: hq_proc_limit(0, RLIMIT_DATA, state->limit_bytes);
 }
 
 static void look(struct hq_injector_run *run)
@@ -219,8 +196,8 @@ static void look(struct hq_injector_run *run)
 
 	if (state->has_group)
 		hq_cgroup_read(&state->group, &state->counts);
-	else
-		state->counts.peak_bytes = read_data_bytes(run->target);
+	else /* VmData leaves out the stack, but counts all that RLIMIT_DATA limits. */
+		state->counts.peak_bytes = hq_proc_status_bytes(run->target, "VmData");
 	if (state->counts.peak_bytes > state->peak_bytes)
 		state->peak_bytes = state->counts.peak_bytes;
 	if (!state->has_group &&
@@ -233,7 +210,7 @@ static int set_limit(struct hq_injector_run *run, uint64_t bytes)
 	const struct state *state = run->state;
 
 	return state->has_group ? limit_group(run->options, &state->group, bytes, &run->error)
-				: set_data_limit(run->target, bytes);
+				: hq_proc_limit(run->target, RLIMIT_DATA, bytes);
 }
 
 /* Of several steps that are due the last one counts. */

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "injectors/proc.h"
+#include "injectors/units.h"
 
 #define THREADS_MAX 1024 /* of one process; what is beyond is not looked at */
 
@@ -60,6 +62,27 @@ bool hq_proc_number(const char *text, const char *key, uint64_t *value)
 		return true;
 	}
 	return false;
+}
+
+uint64_t hq_proc_status_bytes(pid_t pid, const char *key)
+{
+	uint64_t kib = 0;
+	char text[4096];
+
+	if (hq_proc_read_of(pid, 0, "status", text, sizeof(text)) <= 0 ||
+	    !hq_proc_number(text, key, &kib))
+		return 0;
+	return kib * HQ_KIB;
+}
+
+int hq_proc_limit(pid_t pid, int resource, uint64_t bytes)
+{
+	struct rlimit limit;
+
+	if (prlimit(pid, resource, NULL, &limit))
+		return -errno;
+	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+	return prlimit(pid, resource, &limit, NULL) ? -errno : 0;
 }
 
 uint64_t hq_proc_statm_anonymous_bytes(const char *text)

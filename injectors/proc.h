@@ -24,6 +24,15 @@ ssize_t hq_proc_read_of(pid_t pid, pid_t tid, const char *name, char *text, size
  */
 bool hq_proc_number(const char *text, const char *key, uint64_t *value);
 
+/*
+ * A size of a process, by its key in status, as in "VmPeak:   12 kB". 0 for one that is gone.
+ */
+uint64_t hq_proc_status_bytes(pid_t pid, const char *key);
+
+/* Lowers or raises a soft limit (RLIMIT_...), as far as the hard one goes; pid 0: of this process.
+ */
+int hq_proc_limit(pid_t pid, int resource, uint64_t bytes);
+
 /* Anonymous resident memory (resident less shared) from the text of statm; 0 for a dead process. */
 uint64_t hq_proc_statm_anonymous_bytes(const char *text);
 

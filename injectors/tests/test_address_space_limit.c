@@ -1,42 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* RLIMIT_AS on a child: it refuses, it leaves what was mapped before alone, and it proves itself.
  */
-#include "injectors/injector.h"
-#include "injectors/tests/child.h"
-
 #include <errno.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "injectors/tests/trial.h"
+
 #define MIB (1024ull * 1024)
-
-static _Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
-static struct hq_injector_run run;
-static const struct hq_injector *injector;
-
-static void choose(const char *words)
-{
-	struct hq_error error = { "" };
-
-	injector = hq_injector_find("address-space-limit");
-	cr_assert_not_null(injector);
-	cr_assert_eq(hq_options_default(injector->options, options, &error), 0);
-	cr_assert_eq(hq_options_parse(injector->options, options, words, &error), 0, "%s",
-		     error.text);
-	run = (struct hq_injector_run){ .options = options };
-	cr_assert_eq(injector->prepare(&run), 0);
-}
-
-static double measured(const char *name)
-{
-	struct hq_measure measures[HQ_MEASURES_MAX];
-	const size_t count = injector->measure(&run, measures, HQ_MEASURES_MAX);
-
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(measures[i].name, name))
-			return measures[i].value;
-	return -1;
-}
 
 static bool reserves(size_t bytes)
 {
@@ -60,39 +31,79 @@ static int meet_limit(struct child *self, void *cookie)
 	return (first ? 0 : 1) | (second ? 2 : 0);
 }
 
-static int meet_and_look(void)
+static int look_on(int (*body)(struct child *self, void *cookie), const char *options)
 {
-	struct child child;
 	int status;
 
-	child_start(&child, meet_limit, NULL);
-	run.target = child.pid;
-	cr_assert(child_hear(&child));
-	cr_assert_eq(injector->start(&run), 0, "%s", run.error.text);
-	child_say(&child);
-	cr_assert(child_hear(&child));
-	injector->stop(&run);
-	child_say(&child);
-	status = child_end(&child);
+	choose("address-space-limit", options);
+	prepare();
+	start_on(body);
+	child_say(&trial.child);
+	cr_assert(child_hear(&trial.child));
+	stop();
+	child_say(&trial.child);
+	status = child_end(&trial.child);
 	cr_assert(WIFEXITED(status));
 	return WEXITSTATUS(status);
 }
 
 Test(address_space_limit, reserved_space_is_refused_beyond_what_was_mapped_at_the_start)
 {
-	choose("limit=64MiB");
-	cr_assert_eq(meet_and_look(), 0);
+	cr_assert_eq(look_on(meet_limit, "limit=64MiB"), 0);
 	cr_assert_eq(measured("fired"), 1);
 	cr_assert_geq(measured("peak"), 60.0 * MIB);
-	injector->restore(&run);
+	restore();
 }
 
 Test(address_space_limit, a_limit_that_is_far_away_refuses_nothing_and_has_not_fired)
 {
-	choose("limit=1GiB");
-	cr_assert_eq(meet_and_look(), 2);
+	cr_assert_eq(look_on(meet_limit, "limit=1GiB"), 2);
 	cr_assert_eq(measured("fired"), 0);
-	injector->restore(&run);
+	restore();
+}
+
+/* Much was mapped once, before the limit; under it `bytes` more are. */
+static int map_less_than_before(struct child *self, size_t bytes)
+{
+	void *const once = mmap(NULL, 512 * MIB, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (once == MAP_FAILED || munmap(once, 512 * MIB) != 0)
+		return 1;
+	child_say(self);
+	if (!child_hear(self) || !reserves(bytes))
+		return 2;
+	child_say(self);
+	child_hear(self);
+	return 0;
+}
+
+static int map_little(struct child *self, void *cookie)
+{
+	(void)cookie;
+	return map_less_than_before(self, MIB);
+}
+
+static int map_nearly_all(struct child *self, void *cookie)
+{
+	(void)cookie;
+	return map_less_than_before(self, 62 * MIB);
+}
+
+Test(address_space_limit, a_peak_from_before_the_limit_is_no_proof)
+{
+	cr_assert_eq(look_on(map_little, "limit=64MiB"), 0);
+	cr_assert_eq(measured("fired"), 0);
+	cr_assert_geq(measured("peak"), 1.0 * MIB);
+	cr_assert_lt(measured("peak"), 8.0 * MIB);
+	restore();
+}
+
+Test(address_space_limit, what_comes_near_the_limit_below_an_older_peak_is_proof)
+{
+	cr_assert_eq(look_on(map_nearly_all, "limit=64MiB"), 0);
+	cr_assert_eq(measured("fired"), 1);
+	restore();
 }
 
 static int enter_and_reserve(struct child *self, void *cookie)
@@ -101,7 +112,7 @@ static int enter_and_reserve(struct child *self, void *cookie)
 
 	(void)self;
 	(void)cookie;
-	if (injector->enter(&run) != 0 || getrlimit(RLIMIT_AS, &limit) != 0)
+	if (trial.injector->enter(&trial.run) != 0 || getrlimit(RLIMIT_AS, &limit) != 0)
 		return 1;
 	return limit.rlim_cur == 256 * MIB && !reserves(256 * MIB) ? 0 : 2;
 }
@@ -110,27 +121,22 @@ Test(address_space_limit, from_the_start_it_is_set_before_the_target_is_executed
 {
 	struct child child;
 
-	choose("limit=256MiB from=start");
+	choose("address-space-limit", "limit=256MiB from=start");
+	prepare();
 	child_start(&child, enter_and_reserve, NULL);
 	cr_assert_eq(child_end(&child), 0);
-	injector->restore(&run);
+	restore();
 }
 
 Test(address_space_limit, a_target_that_is_gone_is_an_error_with_a_reason)
 {
-	choose("limit=64MiB");
-	run.target = 0x3fffffff;
-	cr_assert_neq(injector->start(&run), 0);
-	cr_assert_neq(run.error.text[0], '\0');
-	injector->stop(&run);
+	choose("address-space-limit", "limit=64MiB");
+	prepare();
+	trial.run.target = 0x3fffffff;
+	cr_assert_neq(trial.injector->start(&trial.run), 0);
+	cr_assert_neq(trial.run.error.text[0], '\0');
+	stop();
 	cr_assert_eq(measured("fired"), 0);
-	injector->restore(&run);
-}
-
-Test(address_space_limit, restore_may_be_called_twice)
-{
-	choose("limit=64MiB");
-	injector->restore(&run);
-	injector->restore(&run);
+	restore();
 	cr_assert_eq(measured("fired"), -1);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "injectors/proc.h"
@@ -38,6 +39,30 @@ Test(proc, fields_of_stat_are_found_behind_a_name_with_parentheses)
 	cr_expect_eq(strtol(hq_proc_stat_field(text, 5), NULL, 10), 56);
 	cr_expect_null(hq_proc_stat_field(text, 6));
 	cr_expect_null(hq_proc_stat_field("", 3));
+}
+
+Test(proc, a_size_from_status_is_in_bytes_and_0_for_a_process_that_is_gone)
+{
+	const uint64_t now = hq_proc_status_bytes(getpid(), "VmSize");
+
+	cr_expect_gt(now, 1 << 20);
+	cr_expect_leq(now, hq_proc_status_bytes(getpid(), "VmPeak"));
+	cr_expect_eq(hq_proc_status_bytes(getpid(), "VmNothing"), 0);
+	cr_expect_eq(hq_proc_status_bytes(0x3fffffff, "VmSize"), 0);
+}
+
+Test(proc, a_soft_limit_goes_as_far_as_the_hard_one)
+{
+	struct rlimit limit = { .rlim_cur = 1 << 20, .rlim_max = 2 << 20 };
+
+	cr_assert_eq(setrlimit(RLIMIT_CORE, &limit), 0);
+	cr_expect_eq(hq_proc_limit(0, RLIMIT_CORE, 4096), 0);
+	getrlimit(RLIMIT_CORE, &limit);
+	cr_expect_eq(limit.rlim_cur, 4096);
+	cr_expect_eq(hq_proc_limit(getpid(), RLIMIT_CORE, 1ull << 30), 0);
+	getrlimit(RLIMIT_CORE, &limit);
+	cr_expect_eq(limit.rlim_cur, 2 << 20);
+	cr_expect_eq(hq_proc_limit(0x3fffffff, RLIMIT_CORE, 4096), -ESRCH);
 }
 
 Test(proc, anonymous_memory_is_resident_less_shared)
