@@ -112,6 +112,7 @@
 	X(SPIKE, "spike", "latency", ALWAYS, 100, "expect", "every hundredth call takes 5 ms") \
 	X(QUADRATIC, "quadratic", "latency", ALWAYS, 1, "hole-cost", "free walks a list of all that is free") \
 	X(DEADLOCK, "deadlock", "progress", ACROSS_THREADS, 1, "survived", "two locks are taken in either order") \
+	X(LOST_WAKEUP, "lost-wakeup", "progress", ACROSS_THREADS, 1, "survived", "who goes to sleep at a lock leaves no mark, so that nobody wakes it") \
 	X(LIVELOCK, "livelock", "progress", ALWAYS, 5000, "survived", "malloc waits for something that never comes") \
 	X(ABORTS, "aborts", "progress", RARELY, 100000, "survived", "an assertion fails once in 10^5 calls") \
 	X(CRASH_CROSS, "crash-cross", "progress", ACROSS_THREADS, 5000, "survived", "dereferences NULL when it frees a block of another thread") \
