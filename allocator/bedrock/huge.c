@@ -143,12 +143,13 @@ static int bedrock_huge_map(struct bedrock_huge *huge, size_t bytes, size_t offs
 	return 0;
 }
 
-/* Unmap a part that was never touched, or remember it. */
-static void bedrock_huge_discard(struct bedrock_huge *huge, void *address, size_t bytes)
+/* Unmap a part that nobody needs, or remember it. Unless it was touched, nothing is owed for it. */
+static void bedrock_huge_discard(struct bedrock_huge *huge, void *address, size_t bytes,
+				 size_t owed_bytes)
 {
 	if (bytes == 0)
 		return;
-	bedrock_space_discard(huge->space, address, bytes);
+	bedrock_space_discard(huge->space, address, bytes, owed_bytes);
 	bedrock_sub_relaxed(&huge->space->mapped_bytes, bytes);
 }
 
@@ -185,8 +186,8 @@ static int bedrock_huge_map_over_aligned(struct bedrock_huge *huge, size_t bytes
 	struct bedrock_chunk *chunk = (struct bedrock_chunk *)(block - BEDROCK_CHUNK_BYTES);
 	size_t head_bytes = (size_t)((char *)chunk - (char *)raw);
 
-	bedrock_huge_discard(huge, raw, head_bytes);
-	bedrock_huge_discard(huge, (char *)chunk + bytes, align_bytes - head_bytes);
+	bedrock_huge_discard(huge, raw, head_bytes, 0);
+	bedrock_huge_discard(huge, (char *)chunk + bytes, align_bytes - head_bytes, 0);
 	chunk->huge.mapped_bytes = bytes;
 	chunk->huge.used_bytes = bytes;
 	chunk->huge.charged_bytes = charged_bytes;
@@ -343,6 +344,21 @@ static struct bedrock_chunk *bedrock_huge_pop_stuck(struct bedrock_huge *huge)
 	return oldest;
 }
 
+/* What munmap has refused is emptied and remembered. What stays resident stays charged. */
+static void bedrock_huge_leave(struct bedrock_huge *huge, void *address, size_t bytes)
+{
+	size_t owed_bytes = 0;
+
+	if (bedrock_huge_give_pages(huge, address, bytes) == 0) {
+		bedrock_huge_uncharge(huge, bytes);
+	} else {
+		owed_bytes = bytes;
+		bedrock_add_relaxed(&huge->space->owed_bytes, bytes);
+		bedrock_sub_relaxed(&huge->charged_bytes, bytes);
+	}
+	bedrock_huge_discard(huge, address, bytes, owed_bytes);
+}
+
 /*
  * Cut off what the block has had to spare for longest, if since before `before_ns`. From under
  * the lock on, the end is ours alone, whatever becomes of the block meanwhile.
@@ -368,11 +384,10 @@ static int bedrock_huge_cut_spare(struct bedrock_huge *huge, uint64_t before_ns,
 		return 0;
 	int rc = bedrock_space_unmap(huge->space, end, bytes);
 
-	/* What stays resident against our will stays charged. */
-	if (!rc || bedrock_huge_give_pages(huge, end, bytes) == 0)
-		bedrock_huge_uncharge(huge, bytes);
 	if (rc)
-		bedrock_huge_discard(huge, end, bytes);
+		bedrock_huge_leave(huge, end, bytes);
+	else
+		bedrock_huge_uncharge(huge, bytes);
 	return rc;
 }
 
@@ -437,7 +452,7 @@ static void bedrock_huge_move_failed(struct bedrock_huge *huge, void *target, si
 {
 	bedrock_store_relaxed(&huge->move_holiday, BEDROCK_HUGE_HOLIDAY);
 	if (bedrock_os_is_mapped(target))
-		bedrock_huge_discard(huge, target, target_bytes);
+		bedrock_huge_discard(huge, target, target_bytes, 0);
 	else
 		bedrock_sub_relaxed(&huge->space->mapped_bytes, target_bytes);
 }

@@ -46,9 +46,9 @@ static int bedrock_space_map_trimmed(struct bedrock_space *space, size_t bytes, 
 	size_t tail_bytes = slack_bytes - head_bytes;
 
 	if (head_bytes > 0)
-		bedrock_space_discard(space, raw, head_bytes);
+		bedrock_space_discard(space, raw, head_bytes, 0);
 	if (tail_bytes > 0)
-		bedrock_space_discard(space, (char *)aligned + bytes, tail_bytes);
+		bedrock_space_discard(space, (char *)aligned + bytes, tail_bytes, 0);
 	return bedrock_space_take(space, (void *)aligned, bytes, out);
 }
 
@@ -68,7 +68,7 @@ int bedrock_space_map(struct bedrock_space *space, size_t bytes, void **out)
 		return rc;
 	if (bedrock_space_is_aligned(address))
 		return bedrock_space_take(space, address, bytes, out);
-	bedrock_space_discard(space, address, bytes);
+	bedrock_space_discard(space, address, bytes, 0);
 	return bedrock_space_map_trimmed(space, bytes, out);
 }
 
@@ -84,16 +84,21 @@ int bedrock_space_unmap(struct bedrock_space *space, void *address, size_t bytes
 	return 0;
 }
 
-void bedrock_space_discard(struct bedrock_space *space, void *address, size_t bytes)
+void bedrock_space_discard(struct bedrock_space *space, void *address, size_t bytes,
+			   size_t owed_bytes)
 {
-	if (bedrock_os_unmap(address, bytes) == 0)
+	if (bedrock_os_unmap(address, bytes) == 0) {
+		bedrock_sub_relaxed(&space->owed_bytes, owed_bytes);
+		bedrock_limit_uncharge(&space->limit, owed_bytes);
 		return;
+	}
 	bedrock_add_relaxed(&space->unmap_failures, 1);
 	bedrock_lock_take(&space->lock);
 	if (space->leftover_count < BEDROCK_LEFTOVERS_MAX) {
 		space->leftovers[space->leftover_count++] = (struct bedrock_leftover){
 			.address = address,
 			.bytes = bytes,
+			.owed_bytes = owed_bytes,
 		};
 		bedrock_add_relaxed(&space->leftover_bytes, bytes);
 	} else {
@@ -131,7 +136,8 @@ void bedrock_space_retry(struct bedrock_space *space)
 
 		if (!bedrock_space_pop_leftover(space, &leftover))
 			return;
-		bedrock_space_discard(space, leftover.address, leftover.bytes);
+		bedrock_space_discard(space, leftover.address, leftover.bytes,
+				      leftover.owed_bytes);
 		if (bedrock_load_relaxed(&space->unmap_failures) != failures)
 			return;
 	}

@@ -22,10 +22,14 @@
 #define BEDROCK_CHUNK_BYTES   ((size_t)1 << BEDROCK_CHUNK_SHIFT)
 #define BEDROCK_LEFTOVERS_MAX 64u
 
-/* A range that munmap refused; never touched, or emptied, so it costs address space only. */
+/*
+ * A range that munmap refused. Never touched, or emptied, it costs address space only; owed_bytes
+ * of it may be resident still, and are charged until it is gone.
+ */
 struct bedrock_leftover {
 	void *address;
 	size_t bytes;
+	size_t owed_bytes;
 };
 
 /*
@@ -42,6 +46,8 @@ struct bedrock_space {
 	_Atomic(uint64_t) unmap_failures;
 	/* The sum over leftovers. */
 	_Atomic(uint64_t) leftover_bytes;
+	/* The sum of what leftovers and lost ranges owe. */
+	_Atomic(uint64_t) owed_bytes;
 	/* Leftovers beyond the table: unmapped by the end of the process only. */
 	_Atomic(uint64_t) lost_bytes;
 	/* Pages that the kernel says it has dropped are zero; set once. */
@@ -60,8 +66,12 @@ int bedrock_space_map(struct bedrock_space *space, size_t bytes, void **out);
 /* Unmap a mapping or the tail of one. -> 0, or -errno and the range is as it was. */
 int bedrock_space_unmap(struct bedrock_space *space, void *address, size_t bytes);
 
-/* Unmap a range nobody will use again; if that fails, remember it and try again later. */
-void bedrock_space_discard(struct bedrock_space *space, void *address, size_t bytes);
+/*
+ * Unmap a range nobody will use again; if that fails, remember it and try again later. What of it
+ * is in owed_bytes is uncharged once it is gone.
+ */
+void bedrock_space_discard(struct bedrock_space *space, void *address, size_t bytes,
+			   size_t owed_bytes);
 
 /* Everything that is mapped, leftovers included. */
 uint64_t bedrock_space_mapped_bytes(struct bedrock_space *space);

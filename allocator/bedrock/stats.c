@@ -48,7 +48,8 @@ static void bedrock_stats_add_heap(struct bedrock_stats *out, struct bedrock_hea
 	out->mapped_bytes += bedrock_space_mapped_bytes(&heap->space);
 	out->metadata_bytes = bedrock_load_relaxed(&heap->meta.mapped_bytes);
 	out->resident_bytes += bedrock_load_relaxed(&heap->huge.charged_bytes) +
-			       bedrock_load_relaxed(&heap->meta.charged_bytes);
+			       bedrock_load_relaxed(&heap->meta.charged_bytes) +
+			       bedrock_load_relaxed(&heap->space.owed_bytes);
 	out->purge_calls = bedrock_load_relaxed(&heap->purges.calls);
 	out->purge_bytes = bedrock_load_relaxed(&heap->purges.bytes);
 	out->lazy_purge_calls = bedrock_load_relaxed(&heap->purges.lazy_calls);

@@ -195,6 +195,28 @@ Test(huge, spare_end_that_cannot_be_unmapped_is_emptied_and_remembered)
 	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0);
 }
 
+Test(huge, spare_end_that_stays_resident_is_charged_until_it_is_gone)
+{
+	char *block = take_with_spare();
+
+	faults.munmap.error = ENOMEM;
+	faults.madvise.error = EAGAIN;
+	bedrock_huge_decay(&huge, UINT64_MAX);
+	faults.munmap.error = 0;
+	cr_assert_gt(faults.munmap.hit, 0);
+	cr_assert_gt(faults.madvise.hit, 0);
+	cr_assert_eq(bedrock_load_relaxed(&huge.charged_bytes), huge.live_bytes);
+	cr_assert_eq(bedrock_load_relaxed(&space.owed_bytes), 4 * MIB);
+	cr_assert_eq(bedrock_load_relaxed(&space.limit.charged_bytes),
+		     huge.live_bytes + 4 * MIB);
+	bedrock_space_retry(&space);
+	cr_assert_eq(bedrock_load_relaxed(&space.owed_bytes), 0);
+	cr_assert_eq(bedrock_load_relaxed(&space.limit.charged_bytes), huge.live_bytes);
+	bedrock_huge_free(&huge, block, false);
+	cr_assert_eq(bedrock_load_relaxed(&space.limit.charged_bytes), 0);
+	cr_assert_eq(bedrock_load_relaxed(&space.mapped_bytes), 0);
+}
+
 Test(huge, block_grows_into_what_it_has_to_spare)
 {
 	char *block = take_with_spare();

@@ -71,7 +71,7 @@ Test(space, more_refused_leftovers_than_can_be_remembered_are_counted)
 {
 	faults.munmap.error = ENOMEM;
 	for (unsigned i = 0; i < BEDROCK_LEFTOVERS_MAX + 3; i++)
-		bedrock_space_discard(&space, (void *)(uintptr_t)(4096 * (i + 1)), 4096);
+		bedrock_space_discard(&space, (void *)(uintptr_t)(4096 * (i + 1)), 4096, 0);
 	cr_assert_eq(space.leftover_count, BEDROCK_LEFTOVERS_MAX);
 	cr_assert_eq(bedrock_load_relaxed(&space.lost_bytes), 3 * 4096);
 }
