@@ -468,19 +468,40 @@ uint32_t bedrock_pages_isolate(struct bedrock_pages *pages, struct bedrock_chunk
 	return found;
 }
 
+/*
+ * What is advised is whole pages of the kernel. The ends, if any, are resident still: they are
+ * dirty, together with what comes to lie beside them, until such a page is complete.
+ */
+static void bedrock_pages_unclaim_inner(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
+					enum bedrock_rest kind, struct bedrock_range range,
+					struct bedrock_range inner)
+{
+	struct bedrock_range head = { .first = range.first, .count = range.count };
+	struct bedrock_range tail = { .first = inner.first + inner.count, .count = 0 };
+
+	if (inner.count > 0) {
+		head.count = inner.first - range.first;
+		tail.count = range.first + range.count - tail.first;
+		bedrock_pages_unclaim(pages, chunk, kind, inner);
+	}
+	if (head.count > 0)
+		bedrock_pages_unclaim(pages, chunk, BEDROCK_REST_DIRTY, head);
+	if (tail.count > 0)
+		bedrock_pages_unclaim(pages, chunk, BEDROCK_REST_DIRTY, tail);
+}
+
 void bedrock_pages_release(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
 			   enum bedrock_rest kind, struct bedrock_range range)
 {
 	struct bedrock_range inner = bedrock_chunk_inner_os_pages(range);
 
 	bedrock_lock_take(&pages->lock);
-	/* What is advised is whole pages of the kernel; the ends, if any, may be resident still. */
 	if (kind == BEDROCK_REST_COUNT)
 		bedrock_pages_earn(pages, bedrock_bitmap_clear(&chunk->charged, inner));
 	/* Otherwise pages that have been through madvise are never believed to be zero. */
 	if (kind == BEDROCK_REST_COUNT && pages->space->is_purge_trusted)
 		bedrock_bitmap_clear(&chunk->touched, inner);
-	bedrock_pages_unclaim(pages, chunk, kind, range);
+	bedrock_pages_unclaim_inner(pages, chunk, kind, range, inner);
 	bedrock_lock_give(&pages->lock);
 }
 

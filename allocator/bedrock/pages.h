@@ -88,7 +88,8 @@ uint32_t bedrock_pages_isolate(struct bedrock_pages *pages, struct bedrock_chunk
 
 /*
  * Take lent pages back; they rest in `kind`, or nowhere (clean) if kind is REST_COUNT: the
- * kernel has then taken them, and they are charged no more.
+ * kernel has then taken them, and they are charged no more. That goes for whole pages of the
+ * kernel; the ends of the range that are parts of larger ones are dirty in any case.
  */
 void bedrock_pages_release(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
 			   enum bedrock_rest kind, struct bedrock_range range);

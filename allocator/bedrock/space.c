@@ -136,8 +136,7 @@ void bedrock_space_retry(struct bedrock_space *space)
 
 		if (!bedrock_space_pop_leftover(space, &leftover))
 			return;
-		bedrock_space_discard(space, leftover.address, leftover.bytes,
-				      leftover.owed_bytes);
+		bedrock_space_discard(space, leftover.address, leftover.bytes, leftover.owed_bytes);
 		if (bedrock_load_relaxed(&space->unmap_failures) != failures)
 			return;
 	}

@@ -207,8 +207,7 @@ Test(huge, spare_end_that_stays_resident_is_charged_until_it_is_gone)
 	cr_assert_gt(faults.madvise.hit, 0);
 	cr_assert_eq(bedrock_load_relaxed(&huge.charged_bytes), huge.live_bytes);
 	cr_assert_eq(bedrock_load_relaxed(&space.owed_bytes), 4 * MIB);
-	cr_assert_eq(bedrock_load_relaxed(&space.limit.charged_bytes),
-		     huge.live_bytes + 4 * MIB);
+	cr_assert_eq(bedrock_load_relaxed(&space.limit.charged_bytes), huge.live_bytes + 4 * MIB);
 	bedrock_space_retry(&space);
 	cr_assert_eq(bedrock_load_relaxed(&space.owed_bytes), 0);
 	cr_assert_eq(bedrock_load_relaxed(&space.limit.charged_bytes), huge.live_bytes);

@@ -83,8 +83,8 @@ Test(limit, lowered_below_use_refuses_until_enough_was_given_back)
 static uint64_t charged_by_parts(void)
 {
 	struct bedrock_heap *heap = &bedrock_heap;
-	uint64_t bytes = heap->huge.charged_bytes + heap->meta.charged_bytes +
-			 heap->space.owed_bytes;
+	uint64_t bytes =
+		heap->huge.charged_bytes + heap->meta.charged_bytes + heap->space.owed_bytes;
 
 	for (uint32_t i = 0; i < heap->arena_count; i++) {
 		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);

@@ -151,6 +151,50 @@ Test(pages, lent_pages_cannot_be_allocated_and_come_back_in_the_state_they_are_g
 	cr_assert(bedrock_pages_is_valid(&pages));
 }
 
+/* Lend the only dirty range out and take it back as `kind`. */
+static void release_dirty(struct bedrock_chunk *chunk, enum bedrock_rest kind)
+{
+	struct bedrock_bitmap wanted = chunk->rest[BEDROCK_REST_DIRTY];
+	struct bedrock_range ranges[4];
+	uint32_t count =
+		bedrock_pages_isolate(&pages, chunk, BEDROCK_REST_DIRTY, &wanted, ranges, 4);
+
+	for (uint32_t i = 0; i < count; i++)
+		bedrock_pages_release(&pages, chunk, kind, ranges[i]);
+	cr_assert(bedrock_pages_is_valid(&pages));
+}
+
+/* The header takes 17 pages, so that the runs are pages 17 to 56 and 57 to 63. */
+Test(pages, parts_of_larger_kernel_pages_stay_dirty_and_go_with_their_neighbours)
+{
+	faults.page_bytes = 16 << BEDROCK_PAGE_SHIFT;
+	struct bedrock_run *run = take(40, NULL);
+	struct bedrock_run *next = take(7, NULL);
+	struct bedrock_chunk *chunk = bedrock_run_chunk(run);
+
+	cr_assert_eq(BEDROCK_CHUNK_HEADER_PAGES, 17);
+	cr_assert_eq(bedrock_load_relaxed(&pages.charged_pages), 64);
+	bedrock_pages_free(&pages, run);
+	release_dirty(chunk, BEDROCK_REST_COUNT);
+	cr_assert_eq(bedrock_load_relaxed(&pages.charged_pages), 48);
+	cr_assert_eq(bedrock_load_relaxed(&pages.rest_pages[BEDROCK_REST_DIRTY]), 15 + 9);
+	bedrock_pages_free(&pages, next);
+	release_dirty(chunk, BEDROCK_REST_COUNT);
+	cr_assert_eq(bedrock_load_relaxed(&pages.charged_pages), 32);
+	cr_assert_eq(bedrock_load_relaxed(&pages.rest_pages[BEDROCK_REST_DIRTY]), 15);
+}
+
+Test(pages, parts_of_larger_kernel_pages_do_not_get_to_madv_free_without_the_rest)
+{
+	faults.page_bytes = 16 << BEDROCK_PAGE_SHIFT;
+	struct bedrock_run *run = take(40, NULL);
+
+	bedrock_pages_free(&pages, run);
+	release_dirty(bedrock_run_chunk(run), BEDROCK_REST_MUZZY);
+	cr_assert_eq(bedrock_load_relaxed(&pages.rest_pages[BEDROCK_REST_MUZZY]), 16);
+	cr_assert_eq(bedrock_load_relaxed(&pages.rest_pages[BEDROCK_REST_DIRTY]), 15 + 9);
+}
+
 Test(pages, isolate_skips_what_was_allocated_meanwhile)
 {
 	struct bedrock_run *run = take(100, NULL);
