@@ -175,7 +175,7 @@ uint64_t bedrock_decay_purge(struct bedrock_heap *heap)
 	uint64_t before_bytes = bedrock_huge_unused_bytes(&heap->huge);
 	uint64_t done_bytes = 0;
 
-	bedrock_heap_relieve(heap);
+	bedrock_huge_decay(&heap->huge, UINT64_MAX);
 	uint64_t after_bytes = bedrock_huge_unused_bytes(&heap->huge);
 
 	if (before_bytes > after_bytes)

@@ -155,7 +155,7 @@ struct bedrock_arena *bedrock_heap_arena(struct bedrock_heap *heap, uint32_t thr
 
 void bedrock_heap_relieve(struct bedrock_heap *heap)
 {
-	bedrock_huge_decay(&heap->huge, UINT64_MAX);
+	bedrock_huge_relieve(&heap->huge);
 }
 
 static int bedrock_heap_take_anywhere(struct bedrock_heap *heap, unsigned class_index,

@@ -5,6 +5,9 @@
  * The first page of the mapping is a chunk header whose page map is all zero, which is how free
  * tells such a block. The block begins one page later, or further for a large alignment; for an
  * alignment of a chunk or more it begins exactly one chunk later.
+ *
+ * This is one thing, for all its length: a mapping is handed on from each step to the next, and
+ * all of them keep the same few accounts.
  */
 #include "allocator/bedrock/huge.h"
 
@@ -15,6 +18,8 @@
 
 /* After a refused move, this many growths copy instead of asking the kernel again. */
 #define BEDROCK_HUGE_HOLIDAY 16u
+/* So long a refused munmap is not repeated for the sake of requests. */
+#define BEDROCK_HUGE_STUCK_NS UINT64_C(100000000)
 /* What most kernels make of a huge page. If it is another size nothing but that is lost. */
 #define BEDROCK_HUGE_PAGE_BYTES ((size_t)2 << 20)
 
@@ -234,6 +239,7 @@ static int bedrock_huge_unmap(struct bedrock_huge *huge, struct bedrock_chunk *c
 	}
 	if (!chunk->huge.is_purged)
 		bedrock_huge_purge(huge, chunk);
+	bedrock_store_relaxed(&huge->stuck_again_ns, bedrock_os_now_ns() + BEDROCK_HUGE_STUCK_NS);
 	bedrock_lock_take(&huge->lock);
 	bedrock_ring_add(&huge->stuck, chunk);
 	bedrock_lock_give(&huge->lock);
@@ -391,7 +397,8 @@ static int bedrock_huge_cut_spare(struct bedrock_huge *huge, uint64_t before_ns,
 	return rc;
 }
 
-void bedrock_huge_decay(struct bedrock_huge *huge, uint64_t before_ns)
+/* What munmap has not refused yet. -> 0, or -errno at the first refusal */
+static int bedrock_huge_decay_fresh(struct bedrock_huge *huge, uint64_t before_ns)
 {
 	bool is_done = false;
 	int rc = 0;
@@ -400,8 +407,28 @@ void bedrock_huge_decay(struct bedrock_huge *huge, uint64_t before_ns)
 		rc = bedrock_huge_cut_spare(huge, before_ns, &is_done);
 	for (struct bedrock_chunk *chunk; !rc && (chunk = bedrock_huge_pop_kept(huge, before_ns));)
 		rc = bedrock_huge_unmap(huge, chunk);
+	return rc;
+}
+
+static void bedrock_huge_decay_stuck(struct bedrock_huge *huge)
+{
+	int rc = 0;
+
 	for (struct bedrock_chunk *chunk; !rc && (chunk = bedrock_huge_pop_stuck(huge));)
 		rc = bedrock_huge_unmap(huge, chunk);
+}
+
+void bedrock_huge_decay(struct bedrock_huge *huge, uint64_t before_ns)
+{
+	if (bedrock_huge_decay_fresh(huge, before_ns) == 0)
+		bedrock_huge_decay_stuck(huge);
+}
+
+void bedrock_huge_relieve(struct bedrock_huge *huge)
+{
+	if (bedrock_huge_decay_fresh(huge, UINT64_MAX) == 0 &&
+	    bedrock_os_now_ns() >= bedrock_load_relaxed(&huge->stuck_again_ns))
+		bedrock_huge_decay_stuck(huge);
 }
 
 /* Keep a mapping, and evict others until the bounds hold, whatever munmap says to that. */

@@ -41,8 +41,9 @@ struct bedrock_huge {
 	/* Nothing as large as this is kept; 0 stands for no such rule. */
 	uint64_t oversize_bytes;
 	struct bedrock_huge_ring kept;
-	/* Those that munmap refused. */
+	/* Those that munmap refused, and until when no request tries them again. */
 	struct bedrock_huge_ring stuck;
+	_Atomic(uint64_t) stuck_again_ns;
 	/* Blocks in use whose mapping is longer than they need. */
 	struct bedrock_huge_ring spare;
 	_Atomic(uint64_t) spare_bytes;
@@ -87,5 +88,11 @@ size_t bedrock_huge_usable_bytes(const void *block);
  * Stops at the first refusal.
  */
 void bedrock_huge_decay(struct bedrock_huge *huge, uint64_t before_ns);
+
+/*
+ * The same on behalf of a request that was refused, whatever the age. What munmap has just refused
+ * is left alone for a while: a storm of refused requests costs no call for each.
+ */
+void bedrock_huge_relieve(struct bedrock_huge *huge);
 
 #endif

@@ -35,6 +35,11 @@ struct residence {
 	/* madvise claims success and does nothing, or is refused with this errno. */
 	atomic_bool is_lying;
 	atomic_int error;
+	/* How often madvise has done each, and munmap was refused with unmap_error. */
+	atomic_uint lies;
+	atomic_uint refusals;
+	atomic_uint unmap_refusals;
+	atomic_int unmap_error;
 };
 
 static struct residence residence = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -81,10 +86,15 @@ static inline int residence_munmap(void *address, size_t bytes)
 {
 	pthread_mutex_lock(&residence.lock);
 	residence.calls++;
-	int rc = munmap(address, bytes);
+	int error = residence.unmap_error;
+	int rc = error ? -1 : munmap(address, bytes);
 
 	if (rc == 0)
 		residence_remove(address, (char *)address + bytes);
+	if (error) {
+		residence.unmap_refusals++;
+		errno = error;
+	}
 	pthread_mutex_unlock(&residence.lock);
 	return rc;
 }
@@ -115,10 +125,15 @@ static inline void *residence_mremap(void *address, size_t old_bytes, size_t new
 static inline int residence_madvise(void *address, size_t bytes, int advice)
 {
 	residence.calls++;
-	if (residence.is_lying)
+	int error = residence.error;
+
+	if (residence.is_lying) {
+		residence.lies++;
 		return 0;
-	if (residence.error) {
-		errno = residence.error;
+	}
+	if (error) {
+		residence.refusals++;
+		errno = error;
 		return -1;
 	}
 	return madvise(address, bytes, advice);

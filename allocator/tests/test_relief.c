@@ -86,6 +86,34 @@ Test(relief, refused_requests_are_cheap_while_purges_are_refused)
 	residence.error = 0;
 }
 
+Test(relief, refused_requests_are_cheap_while_munmap_is_refused)
+{
+	bedrock_heap.options.is_background_thread = false;
+	void *kept = bedrock_malloc(3 * MIB);
+
+	fill(5000);
+	residence.unmap_error = ENOMEM;
+	bedrock_free(kept);
+	bedrock_purge();
+	cr_assert_eq(bedrock_heap.huge.stuck.count, 1);
+	cr_assert_gt(residence.unmap_refusals, 0);
+	fill(5000);
+	uint64_t before_ns = bedrock_os_now_ns();
+	unsigned before = residence.unmap_refusals;
+
+	for (int i = 0; i < 10000; i++) {
+		cr_assert_null(bedrock_malloc(300000));
+		cr_assert_null(bedrock_malloc(12 * MIB));
+	}
+	/* One for each pause of 100 ms, by requests and by decay, and one more that had begun. */
+	uint64_t pauses = (bedrock_os_now_ns() - before_ns) / 100000000 + 1;
+
+	cr_assert_leq(residence.unmap_refusals - before, 2 * pauses + 2);
+	residence.unmap_error = 0;
+	bedrock_purge();
+	cr_assert_eq(bedrock_heap.huge.stuck.count, 0);
+}
+
 Test(relief, service_resumes_as_soon_as_memory_is_freed)
 {
 	fill(5000);
