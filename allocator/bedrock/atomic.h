@@ -39,6 +39,12 @@
 	atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_acq_rel,          \
 					      memory_order_relaxed)
 
+/* Change a counter that is written under a lock only, and read by anybody: no read-modify-write. */
+static inline void bedrock_count_owned(_Atomic(uint64_t) *counter, int64_t change)
+{
+	bedrock_store_relaxed(counter, bedrock_load_relaxed(counter) + (uint64_t)change);
+}
+
 /* Tell the core that this is a waiting loop. */
 static inline void bedrock_atomic_pause(void)
 {

@@ -42,7 +42,7 @@ static bool bedrock_background_is_alone(struct bedrock_heap *heap)
 /* While others wait for memory, what waits for its time here has waited long enough. */
 static void bedrock_background_yield_to_others(struct bedrock_heap *heap, uint64_t now_ns)
 {
-	if (heap->options.is_pressure && heap->options.dirty_decay_ms >= 0 &&
+	if (heap->options.is_pressure && bedrock_load_relaxed(&heap->options.dirty_decay_ms) >= 0 &&
 	    bedrock_pressure_look(&heap->background.pressure, now_ns))
 		bedrock_decay_purge(heap);
 }

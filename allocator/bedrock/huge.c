@@ -29,11 +29,6 @@ void bedrock_huge_init(struct bedrock_huge *huge, struct bedrock_space *space)
 	huge->space = space;
 }
 
-static void bedrock_huge_count(_Atomic(uint64_t) *counter, int64_t change)
-{
-	bedrock_store_relaxed(counter, bedrock_load_relaxed(counter) + (uint64_t)change);
-}
-
 static int bedrock_huge_charge(struct bedrock_huge *huge, size_t bytes)
 {
 	int rc = bedrock_limit_charge(&huge->space->limit, bytes);
@@ -282,8 +277,8 @@ static size_t bedrock_huge_spare_room(const struct bedrock_huge *huge)
 static void bedrock_huge_end_spare(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
 {
 	bedrock_ring_remove(&huge->spare, chunk);
-	bedrock_huge_count(&huge->spare_bytes,
-			   -(int64_t)(chunk->huge.mapped_bytes - chunk->huge.used_bytes));
+	bedrock_count_owned(&huge->spare_bytes,
+			    -(int64_t)(chunk->huge.mapped_bytes - chunk->huge.used_bytes));
 	chunk->huge.has_spare = false;
 }
 
@@ -312,7 +307,7 @@ static bool bedrock_huge_spare(struct bedrock_huge *huge, struct bedrock_chunk *
 		chunk->huge.used_bytes = bytes;
 		chunk->huge.freed_ns = bedrock_os_now_ns();
 		chunk->huge.has_spare = true;
-		bedrock_huge_count(&huge->spare_bytes, (int64_t)spare_bytes);
+		bedrock_count_owned(&huge->spare_bytes, (int64_t)spare_bytes);
 		bedrock_ring_add(&huge->spare, chunk);
 	}
 	bedrock_lock_give(&huge->lock);

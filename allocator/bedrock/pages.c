@@ -23,12 +23,6 @@ void bedrock_pages_init(struct bedrock_pages *pages, struct bedrock_arena *arena
 	pages->space = space;
 }
 
-/* Counters are written under the lock only, so no read-modify-write is needed. */
-static void bedrock_pages_count(_Atomic(uint64_t) *counter, int64_t change)
-{
-	bedrock_store_relaxed(counter, bedrock_load_relaxed(counter) + (uint64_t)change);
-}
-
 /* One bucket per length up to 7, then four per doubling. */
 static uint32_t bedrock_pages_bucket(uint32_t page_count)
 {
@@ -132,7 +126,7 @@ static int bedrock_pages_spend(struct bedrock_pages *pages, uint32_t count)
 	int rc = bedrock_pages_reserve(pages, count);
 
 	if (!rc)
-		bedrock_pages_count(&pages->charged_pages, count);
+		bedrock_count_owned(&pages->charged_pages, count);
 	return rc;
 }
 
@@ -148,7 +142,7 @@ static void bedrock_pages_add_credit(struct bedrock_pages *pages, uint32_t count
 /* The reverse of spending. */
 static void bedrock_pages_earn(struct bedrock_pages *pages, uint32_t count)
 {
-	bedrock_pages_count(&pages->charged_pages, -(int64_t)count);
+	bedrock_count_owned(&pages->charged_pages, -(int64_t)count);
 	bedrock_pages_add_credit(pages, count);
 }
 
@@ -195,13 +189,13 @@ static void bedrock_pages_claim(struct bedrock_pages *pages, struct bedrock_chun
 		if (count == 0)
 			continue;
 		bedrock_bitmap_clear(&chunk->aged[kind], range);
-		bedrock_pages_count(&pages->rest_pages[kind], -(int64_t)count);
+		bedrock_count_owned(&pages->rest_pages[kind], -(int64_t)count);
 	}
 	struct bedrock_range around = bedrock_bitmap_clear_run(&chunk->used, range.first);
 
 	bedrock_bitmap_set(&chunk->used, range);
 	chunk->used_count += range.count;
-	bedrock_pages_count(&pages->used_pages, range.count);
+	bedrock_count_owned(&pages->used_pages, range.count);
 	/* Only a cut into the longest run can change the longest run. */
 	if (around.count == chunk->longest_free)
 		bedrock_pages_set_longest(pages, chunk, bedrock_bitmap_longest_clear(&chunk->used));
@@ -214,11 +208,11 @@ static void bedrock_pages_unclaim(struct bedrock_pages *pages, struct bedrock_ch
 	if (kind != BEDROCK_REST_COUNT) {
 		uint32_t count = bedrock_bitmap_set(&chunk->rest[kind], range);
 
-		bedrock_pages_count(&pages->rest_pages[kind], count);
+		bedrock_count_owned(&pages->rest_pages[kind], count);
 	}
 	bedrock_bitmap_clear(&chunk->used, range);
 	chunk->used_count -= range.count;
-	bedrock_pages_count(&pages->used_pages, -(int64_t)range.count);
+	bedrock_count_owned(&pages->used_pages, -(int64_t)range.count);
 	struct bedrock_range around = bedrock_bitmap_clear_run(&chunk->used, range.first);
 
 	if (around.count > chunk->longest_free)
@@ -306,7 +300,7 @@ static int bedrock_pages_grow(struct bedrock_pages *pages, uint32_t page_count)
 		return rc;
 	bedrock_pages_link(pages, address);
 	pages->credit_pages += page_count;
-	bedrock_pages_count(&pages->charged_pages, header_count);
+	bedrock_count_owned(&pages->charged_pages, header_count);
 	return 0;
 }
 

@@ -4,11 +4,6 @@
  */
 #include "allocator/bedrock/ring.h"
 
-static void bedrock_ring_count(_Atomic(uint64_t) *counter, int64_t change)
-{
-	bedrock_store_relaxed(counter, bedrock_load_relaxed(counter) + (uint64_t)change);
-}
-
 void bedrock_ring_add(struct bedrock_huge_ring *ring, struct bedrock_chunk *chunk)
 {
 	struct bedrock_chunk *first = ring->first;
@@ -19,7 +14,7 @@ void bedrock_ring_add(struct bedrock_huge_ring *ring, struct bedrock_chunk *chun
 	chunk->huge.next->huge.prev = chunk;
 	ring->first = chunk;
 	ring->count++;
-	bedrock_ring_count(&ring->bytes, (int64_t)chunk->huge.mapped_bytes);
+	bedrock_count_owned(&ring->bytes, (int64_t)chunk->huge.mapped_bytes);
 }
 
 void bedrock_ring_remove(struct bedrock_huge_ring *ring, struct bedrock_chunk *chunk)
@@ -29,7 +24,7 @@ void bedrock_ring_remove(struct bedrock_huge_ring *ring, struct bedrock_chunk *c
 	if (ring->first == chunk)
 		ring->first = chunk->huge.next == chunk ? NULL : chunk->huge.next;
 	ring->count--;
-	bedrock_ring_count(&ring->bytes, -(int64_t)chunk->huge.mapped_bytes);
+	bedrock_count_owned(&ring->bytes, -(int64_t)chunk->huge.mapped_bytes);
 }
 
 static size_t bedrock_size_distance(size_t a, size_t b)

@@ -48,12 +48,6 @@ void bedrock_bin_init(struct bedrock_bin *bin)
 	bedrock_lock_init(&bin->lock, BEDROCK_RANK_BIN);
 }
 
-/* The counters of a bin are written under its lock only. */
-static void bedrock_bin_count(_Atomic(uint64_t) *counter, int64_t change)
-{
-	bedrock_store_relaxed(counter, bedrock_load_relaxed(counter) + (uint64_t)change);
-}
-
 static void bedrock_slab_unlist(struct bedrock_bin *bin, struct bedrock_run *run)
 {
 	unsigned list = run->listed;
@@ -129,7 +123,7 @@ static void bedrock_slab_retire(struct bedrock_arena *arena, struct bedrock_bin 
 				struct bedrock_run *run)
 {
 	bedrock_slab_unlist(bin, run);
-	bedrock_bin_count(&bin->blocks_idle, -(int64_t)run->free_count);
+	bedrock_count_owned(&bin->blocks_idle, -(int64_t)run->free_count);
 	bedrock_store_relaxed(&bin->slab_count, bedrock_load_relaxed(&bin->slab_count) - 1);
 	bedrock_pages_free(&arena->pages, run);
 }
@@ -164,8 +158,8 @@ static void bedrock_slab_absorb(struct bedrock_arena *arena, struct bedrock_bin 
 	uint32_t count = (uint32_t)(remote >> BEDROCK_REMOTE_COUNT_SHIFT);
 
 	bedrock_slab_join(run, (void *)(uintptr_t)(remote & BEDROCK_REMOTE_POINTER_MASK), count);
-	bedrock_bin_count(&bin->blocks_out, -(int64_t)count);
-	bedrock_bin_count(&bin->blocks_idle, count);
+	bedrock_count_owned(&bin->blocks_out, -(int64_t)count);
+	bedrock_count_owned(&bin->blocks_idle, count);
 	bedrock_slab_relist(bin, run);
 	if (run->free_count < run->carved_count)
 		return;
@@ -249,11 +243,11 @@ static struct bedrock_list bedrock_slab_give(struct bedrock_bin *bin, struct bed
 
 	if (run->free_count > 0) {
 		list = bedrock_slab_take_free(run, want);
-		bedrock_bin_count(&bin->blocks_idle, -(int64_t)list.count);
+		bedrock_count_owned(&bin->blocks_idle, -(int64_t)list.count);
 	} else {
 		list = bedrock_slab_carve(run, want);
 	}
-	bedrock_bin_count(&bin->blocks_out, list.count);
+	bedrock_count_owned(&bin->blocks_out, list.count);
 	return list;
 }
 
