@@ -271,6 +271,12 @@ static struct bedrock_chunk *bedrock_pages_find(const struct bedrock_pages *page
 	return NULL;
 }
 
+/* A huge page in a chunk would make more resident than was charged. */
+static bool bedrock_pages_are_small(const struct bedrock_pages *pages)
+{
+	return bedrock_limit_is_set(&pages->space->limit) || pages->space->thp == BEDROCK_THP_NEVER;
+}
+
 /* Map another chunk, for a run of so many pages. The lock is dropped meanwhile. */
 static int bedrock_pages_grow(struct bedrock_pages *pages, uint32_t page_count)
 {
@@ -287,9 +293,9 @@ static int bedrock_pages_grow(struct bedrock_pages *pages, uint32_t page_count)
 		return rc;
 	bedrock_lock_give(&pages->lock);
 	rc = bedrock_space_map(pages->space, BEDROCK_CHUNK_BYTES, &address);
-	/* A huge page would make more resident than was charged. */
-	if (!rc &&
-	    (bedrock_limit_is_set(&pages->space->limit) || pages->space->thp == BEDROCK_THP_NEVER))
+	bool is_small = bedrock_pages_are_small(pages);
+
+	if (!rc && is_small)
 		bedrock_os_keep_small(address, BEDROCK_CHUNK_BYTES);
 	if (!rc)
 		bedrock_chunk_init(address, pages->arena);
@@ -299,6 +305,9 @@ static int bedrock_pages_grow(struct bedrock_pages *pages, uint32_t page_count)
 	if (rc)
 		return rc;
 	bedrock_pages_link(pages, address);
+	/* The first limit of all is told to the chunks that are linked: it may have come before. */
+	if (!is_small && bedrock_pages_are_small(pages))
+		bedrock_os_keep_small(address, BEDROCK_CHUNK_BYTES);
 	pages->credit_pages += page_count;
 	bedrock_count_owned(&pages->charged_pages, header_count);
 	return 0;
@@ -342,16 +351,20 @@ static int bedrock_pages_alloc_locked(struct bedrock_pages *pages,
 	struct bedrock_range range = { .count = request->page_count };
 	struct bedrock_chunk *chunk = bedrock_pages_find(pages, request, &range.first);
 
-	if (!chunk) {
-		int rc = request->may_grow ? bedrock_pages_grow(pages, request->page_count)
-					   : -ENOMEM;
+	if (chunk)
+		return bedrock_pages_begin_run(pages, chunk, range, request->class_index, out,
+					       is_zero);
+	int rc = request->may_grow ? bedrock_pages_grow(pages, request->page_count) : -ENOMEM;
 
-		if (!rc)
-			chunk = bedrock_pages_find(pages, request, &range.first);
-		if (!chunk)
-			return rc ? rc : -ENOMEM;
-	}
-	return bedrock_pages_begin_run(pages, chunk, range, request->class_index, out, is_zero);
+	if (rc)
+		return rc;
+	chunk = bedrock_pages_find(pages, request, &range.first);
+	rc = chunk ? bedrock_pages_begin_run(pages, chunk, range, request->class_index, out,
+					     is_zero)
+		   : -ENOMEM;
+	/* Somebody may have freed such a run meanwhile; what was to pay for ours is credit then. */
+	bedrock_pages_add_credit(pages, 0);
+	return rc;
 }
 
 int bedrock_pages_alloc(struct bedrock_pages *pages, const struct bedrock_pages_request *request,

@@ -195,6 +195,82 @@ Test(pages, parts_of_larger_kernel_pages_do_not_get_to_madv_free_without_the_res
 	cr_assert_eq(bedrock_load_relaxed(&pages.rest_pages[BEDROCK_REST_DIRTY]), 15 + 9);
 }
 
+/* What another thread does while a chunk is mapped, without the lock. */
+static struct bedrock_run *freed_meanwhile;
+
+static void *mmap_while_a_run_is_freed(void *address, size_t bytes, int protection, int flags,
+				       int fd, off_t at)
+{
+	if (freed_meanwhile)
+		bedrock_pages_free(&pages, freed_meanwhile);
+	freed_meanwhile = NULL;
+	return mmap(address, bytes, protection, flags, fd, at);
+}
+
+Test(pages, credit_stays_within_its_bound_when_a_run_is_freed_while_a_chunk_is_mapped)
+{
+	struct bedrock_run *run = take(500, NULL);
+
+	take(500, NULL);
+	freed_meanwhile = run;
+	bedrock_os_table.mmap = mmap_while_a_run_is_freed;
+	cr_assert_eq(take(500, NULL), run);
+	cr_assert_eq(pages.chunk_count, 2);
+	cr_assert(bedrock_pages_is_valid(&pages));
+	cr_assert_eq(bedrock_load_relaxed(&space.limit.charged_bytes),
+		     (bedrock_load_relaxed(&pages.charged_pages) + pages.credit_pages)
+			     << BEDROCK_PAGE_SHIFT);
+}
+
+/* The lock is taken while a chunk is mapped, and given when the one who maps it waits for it. */
+static atomic_bool is_mapping;
+static atomic_bool is_locked;
+static atomic_uint small_advices;
+
+static void *mmap_until_the_lock_is_taken(void *address, size_t bytes, int protection, int flags,
+					  int fd, off_t at)
+{
+	is_mapping = true;
+	while (!is_locked)
+		sched_yield();
+	return mmap(address, bytes, protection, flags, fd, at);
+}
+
+static int madvise_counting(void *address, size_t bytes, int advice)
+{
+	(void)address;
+	small_advices += advice == MADV_NOHUGEPAGE && bytes == BEDROCK_CHUNK_BYTES;
+	return 0;
+}
+
+static void *take_one(void *argument)
+{
+	(void)argument;
+	return take(1, NULL);
+}
+
+Test(pages, chunk_that_is_being_made_when_the_first_limit_is_set_gets_no_huge_page)
+{
+	pthread_t thread;
+
+	bedrock_os_table.mmap = mmap_until_the_lock_is_taken;
+	bedrock_os_table.madvise = madvise_counting;
+	cr_assert_eq(pthread_create(&thread, NULL, take_one, NULL), 0);
+	while (!is_mapping)
+		sched_yield();
+	bedrock_lock_take(&pages.lock);
+	is_locked = true;
+	/* 2: somebody waits. */
+	while (bedrock_load_relaxed(&pages.lock.word) != 2)
+		sched_yield();
+	bedrock_limit_set(&space.limit, UINT64_C(1) << 30, 0);
+	cr_assert_null(pages.all, "who sets a limit does not see the chunk yet");
+	cr_assert_eq(small_advices, 0);
+	bedrock_lock_give(&pages.lock);
+	pthread_join(thread, NULL);
+	cr_assert_eq(small_advices, 1);
+}
+
 Test(pages, isolate_skips_what_was_allocated_meanwhile)
 {
 	struct bedrock_run *run = take(100, NULL);
