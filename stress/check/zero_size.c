@@ -5,7 +5,8 @@
  * answer for a failure, and those that count on NULL would never free the rest. Two such blocks are
  * two blocks.
  *
- * Where ordinary requests were refused in the same run, a NULL may mean just that.
+ * Where ordinary requests were refused in the same run, a NULL may mean just that. One with ENOMEM
+ * may as soon as anything was there to refuse memory: a limit leaves no trace of a single refusal.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 
 static const char *answer_name(uint64_t answer)
 {
+	if (answer == HQ_ZERO_REFUSED)
+		return "NULL and ENOMEM";
 	return answer == HQ_ZERO_NULL ? "NULL" : "a block";
 }
 
@@ -30,11 +33,22 @@ static void describe(const struct hq_event *event, char *text, size_t size)
 			 answer_name(event->got), answer_name(event->expected));
 }
 
+static bool may_be_refused(const struct hq_observations *observations)
+{
+	for (size_t i = 0; i < observations->rule_count; i++)
+		if (observations->rules[i].fired > 0)
+			return true;
+	return observations->injection_count > 0;
+}
+
 static bool counts(const struct hq_observations *observations, const struct hq_event *event,
 		   const void *context)
 {
 	(void)context;
-	return event->got != HQ_ZERO_NULL || observations->nulls == 0;
+	if (event->got == HQ_ZERO_REFUSED && may_be_refused(observations))
+		return false;
+	return event->got == HQ_ZERO_TAKEN || event->got == HQ_ZERO_BLOCK ||
+	       observations->nulls == 0;
 }
 
 static const struct hq_event_words words = {

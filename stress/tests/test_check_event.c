@@ -267,6 +267,47 @@ Test(event, a_null_for_nothing_is_no_breach_where_memory_was_refused)
 	cr_assert_eq(observed_check("zero-size", &seen).count, 1);
 }
 
+static struct hq_observations seen_refusal_for_nothing(struct hq_event *event)
+{
+	struct hq_observations seen = observed_good();
+
+	*event = event_of(HQ_EVENT_ZERO);
+	event->expected = HQ_ZERO_BLOCK;
+	event->got = HQ_ZERO_REFUSED;
+	seen.events = event;
+	seen.event_count = 1;
+	seen.injection_count = 0;
+	seen.rules[0] = (struct hq_rule_total){ .fired = 0 };
+	seen.rule_count = 1;
+	return seen;
+}
+
+Test(event, a_refusal_for_nothing_counts_where_nothing_can_have_refused_memory)
+{
+	struct hq_event event;
+	struct hq_observations seen = seen_refusal_for_nothing(&event);
+	const struct hq_findings findings = observed_check("zero-size", &seen);
+
+	cr_assert_eq(findings.count, 1);
+	cr_assert(strstr(findings.list[0].evidence, "gave NULL and ENOMEM"), "%s",
+		  findings.list[0].evidence);
+}
+
+Test(event, a_refusal_for_nothing_is_no_answer_where_memory_may_have_been_refused)
+{
+	struct hq_event event;
+	struct hq_observations fault = seen_refusal_for_nothing(&event);
+	struct hq_observations limit = seen_refusal_for_nothing(&event);
+	struct hq_observations refused = seen_refusal_for_nothing(&event);
+
+	fault.rules[0].fired = 1;
+	limit.injection_count = 1;
+	refused.nulls = 1;
+	cr_assert_eq(observed_check("zero-size", &fault).count, 0);
+	cr_assert_eq(observed_check("zero-size", &limit).count, 0);
+	cr_assert_eq(observed_check("zero-size", &refused).count, 0);
+}
+
 /* ---- what the guard knows besides ---- */
 
 static struct hq_guard_detail detail_of_overlap(void)

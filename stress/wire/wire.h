@@ -110,7 +110,7 @@ enum hq_zero_answer {
 	HQ_ZERO_NULL,
 	HQ_ZERO_BLOCK,
 	HQ_ZERO_TAKEN,   /* the address of a block that is live already: never right */
-	HQ_ZERO_REFUSED, /* NULL because of ENOMEM: no answer, and never in an event */
+	HQ_ZERO_REFUSED, /* NULL because of ENOMEM: no answer where memory may be refused */
 };
 
 struct hq_event {

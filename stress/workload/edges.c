@@ -279,26 +279,19 @@ static void growth_beyond(struct edges *self)
 
 /* ---- nothing ---- */
 
-static bool is_declared(const struct edges *self, enum zero_rule which)
-{
-	return which == ZERO_OF_MALLOC && self->options->malloc_zero != MALLOC_ZERO_FIRST;
-}
-
-/* Where no rule was declared, a refusal says nothing about it. */
+/* A refusal sets no rule; where it breaks one, the checker knows whether there was a cause. */
 static void compare_zero(struct edges *self, enum zero_rule which, enum hq_asked_call call,
 			 const void *address, enum hq_zero_answer got)
 {
 	_Atomic uint32_t *const rule = &self->shared->rules[which];
 	uint32_t known = 0;
 
-	if (got == HQ_ZERO_REFUSED) {
-		if (!is_declared(self, which))
-			return;
-		got = HQ_ZERO_NULL;
-	}
-	if (got != HQ_ZERO_TAKEN && hq_cas_acq_rel(rule, &known, 1 + (uint32_t)got))
+	if (got != HQ_ZERO_TAKEN && got != HQ_ZERO_REFUSED &&
+	    hq_cas_acq_rel(rule, &known, 1 + (uint32_t)got))
 		return;
 	known = hq_load_relaxed(rule);
+	if (got == HQ_ZERO_REFUSED && known != 1 + HQ_ZERO_BLOCK)
+		return;
 	if (known != 1 + (uint32_t)got)
 		hq_heap_zero_broken(self->heap, call, address,
 				    known == 0 ? HQ_ZERO_BLOCK : known - 1, got);
