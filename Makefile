@@ -82,11 +82,18 @@ $(B)/libfaulty.so: $(call obj,$(FAULTY_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,now -o $@ $^ -lpthread
 
-$(B)/libbedrock.a: $(call obj,$(BEDROCK_SRC))
+# What is linked into a C++ program can count on its runtime.
+$(B)/archive/%.o: %.c
+	$(call say,CC,$< for the archive)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -DBEDROCK_IN_ARCHIVE $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/libbedrock.a: $(filter-out %/operators.o,$(call obj,$(BEDROCK_SRC))) \
+		   $(B)/archive/allocator/bedrock/operators.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(B)/obj/allocator/%.o: CFLAGS += -fvisibility=hidden -ftls-model=initial-exec $(MALLOC_IS_OPAQUE)
+$(B)/obj/allocator/%.o $(B)/archive/allocator/%.o: CFLAGS += -fvisibility=hidden -ftls-model=initial-exec $(MALLOC_IS_OPAQUE)
 $(B)/obj/stress/host/%.o $(B)/obj/stress/workload/%.o: CFLAGS += $(MALLOC_IS_OPAQUE)
 $(B)/obj/stress/%.o $(B)/obj/injectors/%.o: CFLAGS += $(PKG_CFLAGS)
 

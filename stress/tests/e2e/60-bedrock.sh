@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# bedrock in programs as they are: preloaded, linked, and linked into them.
+
+write_operators() {
+	cat >operators.cpp <<-'C'
+		#include <cstdint>
+		#include <cstdio>
+		#include <new>
+		#include <sys/resource.h>
+		#include "allocator/bedrock/bedrock.h"
+
+		struct alignas(256) wide { char bytes[300]; };
+		static int failures, handled;
+		static volatile std::size_t huge = SIZE_MAX / 4;
+		static void *volatile sink;
+		static rlimit limit;
+
+		#define HOLDS(x) ((x) ? (void)0 : (void)(failures++, std::printf("line %d: %s\n", __LINE__, #x)))
+
+		static bool is_ours(void *block) { return bedrock_malloc_usable_size(block) > 0; }
+
+		static void every_form()
+		{
+		    auto align = std::align_val_t{512};
+		    void *block;
+		    HOLDS(is_ours(block = ::operator new(100))); ::operator delete(block);
+		    HOLDS(is_ours(block = ::operator new(100))); ::operator delete(block, std::size_t{100});
+		    HOLDS(is_ours(block = ::operator new[](100))); ::operator delete[](block);
+		    HOLDS(is_ours(block = ::operator new[](100))); ::operator delete[](block, std::size_t{100});
+		    HOLDS(is_ours(block = ::operator new(100, std::nothrow))); ::operator delete(block, std::nothrow);
+		    HOLDS(is_ours(block = ::operator new[](100, std::nothrow))); ::operator delete[](block, std::nothrow);
+		    HOLDS((std::uintptr_t)(block = ::operator new(100, align)) % 512 == 0); ::operator delete(block, align);
+		    HOLDS((std::uintptr_t)(block = ::operator new[](100, align)) % 512 == 0);
+		    ::operator delete[](block, std::size_t{100}, align);
+		    HOLDS((std::uintptr_t)(block = ::operator new(100, align, std::nothrow)) % 512 == 0);
+		    ::operator delete(block, align, std::nothrow);
+		    HOLDS((std::uintptr_t)(block = ::operator new[](100, align, std::nothrow)) % 512 == 0);
+		    ::operator delete[](block, align);
+		    wide *several = new wide[3];
+		    HOLDS((std::uintptr_t)several % 256 == 0);
+		    delete[] several;
+		    ::operator delete(nullptr);
+		    HOLDS(is_ours(block = ::operator new(0))); ::operator delete(block);
+		}
+
+		template <class Call> static bool throws(Call call)
+		{
+		    try { sink = call(); } catch (const std::bad_alloc &) { return true; }
+		    return false;
+		}
+
+		static void no_memory()
+		{
+		    HOLDS(throws([] { return ::operator new(huge); }));
+		    HOLDS(throws([] { return ::operator new[](huge); }));
+		    HOLDS(throws([] { return ::operator new(huge, std::align_val_t{64}); }));
+		    HOLDS(throws([] { return ::operator new[](huge, std::align_val_t{64}); }));
+		    HOLDS(::operator new(huge, std::nothrow) == nullptr);
+		    HOLDS(::operator new(huge, std::align_val_t{64}, std::nothrow) == nullptr);
+		}
+
+		static void handlers()
+		{
+		    std::set_new_handler([] { if (++handled == 3) std::set_new_handler(nullptr); });
+		    HOLDS(throws([] { return ::operator new(huge); }));
+		    HOLDS(handled == 3);
+		    rlimit before;
+		    getrlimit(RLIMIT_AS, &before);
+		    limit = {1 << 20, before.rlim_max};
+		    setrlimit(RLIMIT_AS, &limit);
+		    limit = before;
+		    std::set_new_handler([] { handled++; setrlimit(RLIMIT_AS, &limit); });
+		    HOLDS(!throws([] { return ::operator new(300 << 20); }));
+		    HOLDS(handled == 4);
+		    ::operator delete(sink);
+		    std::set_new_handler([] { throw std::bad_alloc(); });
+		    HOLDS(::operator new(huge, std::nothrow) == nullptr);
+		    HOLDS(throws([] { return ::operator new(huge); }));
+		    std::set_new_handler(nullptr);
+		}
+
+		int main()
+		{
+		    every_form();
+		    no_memory();
+		    handlers();
+		    return failures != 0;
+		}
+	C
+}
+
+test_bedrock_serves_every_operator_of_cpp() {
+	command -v g++ >/dev/null || skip "g++ is not installed"
+	write_operators
+	local build="g++ -std=c++17 -O1 -I$TOP -pthread"
+	$build -o shared operators.cpp -L"$BUILD" -Wl,-rpath,"$BUILD" -lbedrock
+	expect 0 ./shared
+	$build -o archive operators.cpp "$BUILD/libbedrock.a"
+	expect 0 ./archive
+	nm archive >symbols
+	says symbols ' T _Znwm$'
+	$build -static -o static operators.cpp "$BUILD/libbedrock.a" 2>err || fail "$(cat err)"
+	! grep -q warning err || fail "$(cat err)"
+	expect 0 ./static
+}
+
+# The runtime comes with a library that nobody but its opener sees.
+test_bedrock_throws_with_a_runtime_that_was_opened_later() {
+	command -v g++ >/dev/null || skip "g++ is not installed"
+	cat >late.cpp <<-'C'
+		#include <new>
+		extern "C" int late(unsigned long size)
+		{
+		    try { ::operator delete(::operator new(size)); } catch (const std::bad_alloc &) { return 7; }
+		    return 0;
+		}
+	C
+	cat >opener.c <<-'C'
+		#include <dlfcn.h>
+		int main(void)
+		{
+		    int (*late)(unsigned long) = (int (*)(unsigned long))dlsym(dlopen("./late.so", RTLD_NOW), "late");
+		    return late(100) ? 1 : late(~0ul / 4);
+		}
+	C
+	g++ -shared -fPIC -o late.so late.cpp
+	gcc -o opener opener.c
+	expect 7 env LD_PRELOAD="$BUILD/libbedrock.so" ./opener
+}
+
+test_bedrock_without_a_runtime_says_so() {
+	cat >none.c <<-'C'
+		void *_Znwm(unsigned long size);
+		int main(void) { return _Znwm(~0ul / 4) != 0; }
+	C
+	gcc -o none none.c -L"$BUILD" -Wl,-rpath,"$BUILD" -lbedrock
+	expect 134 sh -c './none; exit $?'
+	says err 'bedrock: no memory for operator new, and no C\+\+ runtime to throw with'
+}
