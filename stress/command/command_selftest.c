@@ -107,13 +107,22 @@ static int list_bugs(struct selftest *test, struct hq_error *error)
 	return status;
 }
 
+/* Here a file that is missing is an error like others: nothing but a choice may match nothing. */
+static int find_files(const struct selftest *test, char *name, char ***files,
+		      struct hq_error *error)
+{
+	char *const words[] = { name, NULL };
+	const int status = hq_scenario_files_find(words, test->program, files, error);
+
+	return status == -ENOENT ? -EINVAL : status;
+}
+
 /* The folder of the scenarios is where the table is. */
 static int read_table(struct selftest *test, struct hq_error *error)
 {
-	char *const words[] = { ANY_SCENARIO, NULL };
 	char path[PATH_MAX + 32], **files = NULL;
 	struct hq_error why;
-	int status = hq_scenario_files_find(words, test->program, &files, error);
+	int status = find_files(test, ANY_SCENARIO, &files, error);
 
 	if (status)
 		return status;
@@ -156,14 +165,13 @@ static struct hq_scenario *find_scenario(struct selftest *test, const char *name
 
 static int read_scenario(struct selftest *test, char *name, struct hq_error *error)
 {
-	char *const words[] = { name, NULL };
 	struct hq_complaints complaints;
 	char **files = NULL;
 	int status;
 
 	if (test->scenario_count == SCENARIOS_MAX)
 		return hq_error_set(error, "more than %d scenarios", SCENARIOS_MAX);
-	status = hq_scenario_files_find(words, test->program, &files, error);
+	status = find_files(test, name, &files, error);
 	if (status)
 		return status;
 	status = hq_scenario_read(files[0], &test->scenarios[test->scenario_count++], &complaints);
@@ -226,6 +234,7 @@ static int run_cases(struct selftest *test, const struct hq_cases *cases, struct
 	const struct hq_suite_settings how = {
 		.jobs = settings->jobs ? (uint32_t)settings->jobs : 1,
 		.quiet = settings->quiet,
+		.colorless = settings->color == HQ_COLOR_NEVER,
 		.program = test->program,
 	};
 	const int status = hq_suite_run(cases->plans, cases->count, &how, run, error);

@@ -14,7 +14,7 @@ static const char *const replay_options[] = {
 };
 
 static const char *const selftest_options[] = {
-	"filter", "quick", "seed", "repeat", "jobs", "format", NULL,
+	"filter", "quick", "seed", "repeat", "jobs", "format", "quiet", "color", NULL,
 };
 
 static const char *const list_options[] = { "filter", "tags", NULL };

@@ -221,3 +221,17 @@ test_equal_seeds_make_equal_faults() {
 	cmp faults.1.1 faults.1.2 || fail "the same seed made other faults"
 	! cmp -s faults.1.1 faults.2.3 || fail "another seed made the same faults"
 }
+
+# The selftest takes its scenarios and its table from here.
+test_selftest_refuses_a_table_that_names_no_scenario() {
+	mkdir scenarios
+	cp -r "$TOP/scenarios/selftest" scenarios/
+	expect 0 "$HQ" selftest -k zero-null
+	says err '^\[1/1\] '
+	expect 0 "$HQ" selftest -k zero-null --quiet
+	[ ! -s err ] || fail "not quiet: $(cat err)"
+	expect 5 "$HQ" selftest -k no-such-bug
+	sed -i 's/^zero-null: \[selftest-edges,/zero-null: [selftest-egdes,/' scenarios/selftest/bugs.table
+	expect 2 "$HQ" selftest -k zero-null
+	says err 'selftest-egdes: no such scenario; did you mean'
+}
