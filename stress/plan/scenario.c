@@ -28,8 +28,8 @@ const struct hq_scenario_key hq_scenario_keys[] = {
 	  "list of checkers that are asked for: NAME, or NAME: { OPTION: VALUE, ... }" },
 	{ "", "known", "ALLOCATOR or ALLOCATOR-VERSION: { verdict, because, sometimes, checker }" },
 	{ "", "run",
-	  "how it is run: timeout, hang, settle, pairs, sample, statistics, memory-cap, mechanism, "
-	  "seed" },
+	  "how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, "
+	  "memory-cap, mechanism, seed" },
 	{ "target", "allocator",
 	  "name, path of a library, or a list of them; 'all'; 'own': what the program brings" },
 	{ "target", "env", "map of environment variables" },
