@@ -6,38 +6,41 @@
 # `make guard` takes all five; `make check` is to stay short.
 ALLOCATORS=${ALLOCATORS:-"glibc jemalloc bedrock"}
 
-# guarded ALLOCATOR GUARD COMMAND...: nothing found, and calls were seen.
+# guarded CALLS ALLOCATOR GUARD COMMAND...: nothing found, in no fewer calls: about half of what the
+# command makes, more than its shell or the program that starts the others makes alone.
 guarded() {
-	local allocator=$1 guard=$2
-	shift 2
-	expect 0 "$HQ" run --results=none -q "--allocator=$allocator" "--guard=$guard" --check 'guard.calls >= 64' -- "$@"
+	local calls=$1 allocator=$2 guard=$3
+	shift 3
+	expect 0 "$HQ" run --results=none -q "--allocator=$allocator" "--guard=$guard" --check "guard.calls >= $calls" -- "$@"
 }
 
 needs() {
 	command -v "$1" >/dev/null || skip "$1 is not installed"
 }
 
+# on_all CALLS COMMAND...
 on_all() {
-	local allocator
+	local allocator calls=$1
+	shift
 	for allocator in $ALLOCATORS; do
-		guarded "$allocator" full "$@"
+		guarded "$calls" "$allocator" full "$@"
 	done
-	guarded glibc canary "$@"
-	guarded jemalloc 1/64 "$@"
+	guarded "$calls" glibc canary "$@"
+	guarded "$calls" jemalloc 1/64 "$@"
 }
 
 test_guard_is_silent_with_threads() {
-	on_all "$BUILD/targets/honest"
+	on_all 70k "$BUILD/targets/honest"
 }
 
 # mimalloc 2.0.9 gives blocks of 256, 512 and 1024 bytes that are not aligned to their own size.
 test_guard_is_silent_with_every_function_and_size() {
 	local allocator
 	for allocator in $ALLOCATORS; do
-		[ "$allocator" = mimalloc ] || guarded "$allocator" full "$BUILD/targets/heaps" mix
+		[ "$allocator" = mimalloc ] || guarded 120k "$allocator" full "$BUILD/targets/heaps" mix
 	done
-	guarded glibc canary "$BUILD/targets/heaps" mix
-	guarded jemalloc 1/64 "$BUILD/targets/heaps" mix
+	guarded 120k glibc canary "$BUILD/targets/heaps" mix
+	guarded 120k jemalloc 1/64 "$BUILD/targets/heaps" mix
 }
 
 test_guard_is_silent_with_cpp() {
@@ -73,10 +76,10 @@ test_guard_is_silent_with_cpp() {
 		}
 	C
 	g++ -std=c++17 -O1 -pthread -o work work.cpp
-	on_all ./work
+	on_all 240k ./work
 	# What cannot be is refused by an exception, whatever stands in front of malloc.
-	guarded glibc full ./work too-much
-	guarded jemalloc 1/64 ./work too-much
+	guarded 240k glibc full ./work too-much
+	guarded 240k jemalloc 1/64 ./work too-much
 }
 
 test_guard_is_silent_with_rust() {
@@ -110,7 +113,7 @@ test_guard_is_silent_with_rust() {
 		}
 	R
 	rustc -o work work.rs 2>rustc.err || skip "rustc builds nothing here: $(tail -n 1 rustc.err)"
-	on_all ./work
+	on_all 60k ./work
 }
 
 # postgres DATA: a server with clients and a vacuum, started and stopped.
@@ -175,7 +178,7 @@ test_guard_is_silent_with_python_threads_and_forks() {
 		    os.waitpid(pid, 0)
 		[t.join() for t in threads]
 	P
-	on_all python3 work.py
+	on_all 80k python3 work.py
 }
 
 test_guard_is_silent_with_git() {
@@ -186,8 +189,8 @@ test_guard_is_silent_with_git() {
 		git -C repo add .
 		git -C repo -c user.name=a -c user.email=a@b commit -qm "$i"
 	done
-	on_all git -C repo log -p --stat
-	on_all git -C repo gc -q
+	on_all 700 git -C repo log -p --stat
+	on_all 2500 git -C repo gc -q
 }
 
 test_guard_is_silent_with_a_compiler() {
@@ -195,11 +198,11 @@ test_guard_is_silent_with_a_compiler() {
 	for i in $(seq 50); do
 		echo "int f$i(int a) { int s = 0; for (int i = 0; i < a; i++) s += i * $i ^ a; return s; }"
 	done >many.c
-	on_all gcc -O2 -c -o many.o many.c
+	on_all 250k gcc -O2 -c -o many.o many.c
 }
 
 test_guard_is_silent_with_a_shell_that_forks() {
-	on_all bash -c 'for i in $(seq 30); do x=$(echo "$i" | cat); (exit 0); done; ls /etc | sort | wc -l'
+	on_all 12k bash -c 'for i in $(seq 30); do x=$(echo "$i" | cat); (exit 0); done; ls /etc | sort | wc -l'
 }
 
 test_guard_is_silent_with_redis() {
@@ -214,12 +217,12 @@ test_guard_is_silent_with_redis() {
 test_guard_is_silent_with_a_database() {
 	needs db_bench
 	for allocator in $ALLOCATORS; do
-		guarded "$allocator" full db_bench --db="$PWD/db" --num=5000 --benchmarks=fillrandom,readrandom --threads=2
+		guarded 150k "$allocator" full db_bench --db="$PWD/db" --num=5000 --benchmarks=fillrandom,readrandom --threads=2
 	done
 }
 
 test_guard_is_silent_under_an_address_limit() {
-	guarded glibc full bash -c "ulimit -v 200000 && '$BUILD/targets/honest'"
+	guarded 70k glibc full bash -c "ulimit -v 200000 && '$BUILD/targets/honest'"
 }
 
 test_guard_finds_what_an_allocator_does_wrong() {
@@ -252,7 +255,7 @@ test_guard_finds_the_planted_bugs() {
 		misaligned-page:alignment misaligned-large:alignment misaligned-realloc:alignment
 		calloc-dirty-tail:calloc-zero calloc-dirty-cross:calloc-zero realloc-shrink:realloc"
 	[ -n "${EVERYTHING:-}" ] || more=
-	guarded "$BUILD/libfaulty.so" full "$BUILD/targets/heaps" mix
+	guarded 120k "$BUILD/libfaulty.so" full "$BUILD/targets/heaps" mix
 	for bug in $quick $more; do
 		finds_planted "${bug%:*}" "${bug#*:}"
 	done
