@@ -68,6 +68,7 @@ test_second_interrupt_ends_at_once() {
 	sleep 1
 	local below
 	below=$(descendants $controller)
+	[ -n "$below" ] || fail "nothing was there to be ended"
 	kill -INT $controller
 	sleep 0.2
 	kill -INT $controller

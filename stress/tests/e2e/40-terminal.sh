@@ -47,15 +47,21 @@ test_live_table_fits_a_narrow_terminal() {
 }
 
 test_interrupt_from_the_terminal_reports() {
+	local name=busy-$$.yaml pid
 	busy
+	mv busy.yaml "$name"
 	{
 		wait_for 20 has_screen 'working'
+		pid=$(pgrep -o -f "$name")
+		host_of "$pid" >host
+		descendants "$pid" >below
 		printf '\003'
 		wait_for 20 has_screen '^status'
-	} | TERM=xterm on_terminal 120 "$HQ run --allocator=glibc busy.yaml"
+	} | TERM=xterm on_terminal 120 "$HQ run --allocator=glibc $name"
 	has_screen '1 inconclusive (interrupted' || fail "no report: $(cat -v screen | tail)"
 	has_screen '^status 130' || fail "status: $(cat -v screen | tail)"
-	! pgrep -f "$PWD/busy.yaml" >/dev/null || fail "something is left"
+	[ -s host ] || fail "nothing was there to be left"
+	for pid in $(cat below); do wait_for 5 gone "$pid"; done
 }
 
 test_no_color_and_dumb_terminals() {
