@@ -38,7 +38,7 @@ What explain tells.
     expect       list of what must hold: METRIC OP VALUE
     contracts    list of checkers that are asked for: NAME, or NAME: { OPTION: VALUE, ... }
     known        ALLOCATOR or ALLOCATOR-VERSION: { verdict, because, sometimes, checker }
-    run          how it is run: timeout, hang, settle, pairs, sample, statistics, memory-cap, mechanism, seed
+    run          how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, memory-cap, mechanism, seed
   
   More: heapquake explain target, inject, rule, expect, contracts, known, run.
 
@@ -46,7 +46,7 @@ What explain tells.
     timeout          DURATION     wall-clock limit of one run
                                   default 60s, 100ms to 24h
   --
-  key run: how it is run: timeout, hang, settle, pairs, sample, statistics, memory-cap, mechanism, seed
+  key run: how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, memory-cap, mechanism, seed
 
   $ "$HEAPQUAKE" explain units | tail -6
     SIZE      64B 4KiB 1.5MiB 2GiB        kB and MB are refused as ambiguous
