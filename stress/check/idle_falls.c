@@ -67,6 +67,8 @@ static void check(const struct hq_observations *observations, const void *option
 		return;
 	if (hq_settled_kept_bytes(quiet) > bound_bytes(observations, chosen))
 		add_finding(observations, chosen, quiet, findings);
+	else if (observations->rss_peak_bytes <= bound_bytes(observations, chosen))
+		hq_gap_add(findings, name, "the burst was too small: all of it might have stayed");
 	else
 		hq_settled_check_late(observations, name, chosen->within_ns, findings);
 }

@@ -97,12 +97,15 @@ static void check(const struct hq_observations *observations, const void *option
 		hq_gap_add(findings, name, "the target's address space was not read");
 	else if (grown_bytes(observations) > bound_bytes(observations, chosen))
 		add_finding(observations, chosen, findings);
+	else if (observations->freed_bytes <= bound_bytes(observations, chosen))
+		hq_gap_add(findings, name,
+			   "too little was freed: none of it need have been used again");
 }
 
 const struct hq_checker hq_check_space_bounded = {
 	.name = name,
 	.promise = "address space is bounded by what is live, whatever was freed before",
-	.needs = "a built-in workload",
+	.needs = "a built-in workload that frees more than may be mapped",
 	.on_request = true,
 	.options = options_table,
 	.options_size = sizeof(struct space_bounded_options),

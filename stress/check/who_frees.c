@@ -86,12 +86,16 @@ static void check(const struct hq_observations *observations, const void *option
 		hq_gap_add(findings, name, "the peak of resident or of live memory is not known");
 	else if (observations->rss_peak_bytes > bound_bytes(observations, chosen))
 		add_finding(observations, chosen, findings);
+	else if (observations->rss_start_bytes + observations->freed_bytes <=
+		 bound_bytes(observations, chosen))
+		hq_gap_add(findings, name, "too little was freed: all of it might have been kept");
 }
 
 const struct hq_checker hq_check_who_frees = {
 	.name = name,
 	.promise = "resident memory is bounded by what is live, whichever thread frees",
-	.needs = "a built-in workload whose threads free each other's blocks",
+	.needs = "a built-in workload that frees more than may be resident; that threads free each "
+		 "other's blocks is up to the scenario",
 	.on_request = true,
 	.options = options_table,
 	.options_size = sizeof(struct who_frees_options),

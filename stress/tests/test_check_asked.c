@@ -89,7 +89,7 @@ Test(asked, checker_gets_the_options_it_was_asked_with)
 	struct hq_error error;
 
 	cr_assert_eq(hq_asked_init(&asked, find("idle-falls"), &error), 0);
-	cr_assert_eq(hq_asked_set(&asked, "keep=100%", &error), 0);
+	cr_assert_eq(hq_asked_set(&asked, "keep=98%", &error), 0);
 	hq_asked_check(&asked, 1, false, &seen, &findings);
 	cr_assert_not(has_finding_of(&findings, "idle-falls"));
 }

@@ -72,6 +72,17 @@ Test(idle_falls, late_reading_can_accuse_but_not_acquit)
 	cr_assert_not(found.list[0].gap);
 }
 
+Test(idle_falls, burst_of_which_all_may_stay_is_a_gap)
+{
+	struct hq_observations seen = observed_idle(3600 * HQ_MS, 5 * HQ_MIB);
+
+	seen.rss_peak_bytes = 6 * HQ_MIB;
+	cr_assert_eq(judge(&seen).count, 1);
+	cr_assert(judge(&seen).list[0].gap);
+	seen.rss_peak_bytes = 7 * HQ_MIB;
+	cr_assert_eq(judge(&seen).count, 0);
+}
+
 Test(idle_falls, run_that_never_frees_everything_is_a_gap)
 {
 	struct hq_observations seen = observed_idle(3600 * HQ_MS, 10 * HQ_MIB);

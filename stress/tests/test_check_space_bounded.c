@@ -17,6 +17,7 @@ static struct hq_observations observed_peak(uint64_t grown_bytes)
 	struct hq_observations seen = observed_growth(start, end);
 
 	seen.requested_peak_bytes = 10 * HQ_MIB;
+	seen.freed_bytes = 500 * HQ_MIB;
 	return seen;
 }
 
@@ -46,6 +47,17 @@ Test(space_bounded, space_given_back_in_the_end_has_been_there)
 
 	seen.space_end = seen.space_start;
 	cr_assert_eq(observed_check(CONTRACT, &seen).count, 1);
+}
+
+Test(space_bounded, too_few_frees_to_break_the_bound_are_a_gap)
+{
+	struct hq_observations seen = observed_peak(50 * HQ_MIB);
+
+	seen.freed_bytes = 104 * HQ_MIB;
+	cr_assert_eq(observed_check(CONTRACT, &seen).count, 1);
+	cr_assert(observed_check(CONTRACT, &seen).list[0].gap);
+	seen.freed_bytes++;
+	cr_assert_eq(observed_check(CONTRACT, &seen).count, 0);
 }
 
 Test(space_bounded, run_that_was_not_read_is_a_gap)

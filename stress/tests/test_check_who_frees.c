@@ -18,6 +18,7 @@ static struct hq_observations observed_peak(uint64_t peak_bytes)
 	seen.rss_start_bytes = 2 * HQ_MIB;
 	seen.rss_peak_bytes = peak_bytes;
 	seen.requested_peak_bytes = 10 * HQ_MIB;
+	seen.freed_bytes = 500 * HQ_MIB;
 	return seen;
 }
 
@@ -48,6 +49,17 @@ Test(who_frees, unknown_peak_is_a_gap)
 	seen = observed_peak(HQ_MIB);
 	seen.requested_peak_bytes = 0;
 	cr_assert(observed_check(CONTRACT, &seen).list[0].gap);
+}
+
+Test(who_frees, too_few_frees_to_break_the_bound_are_a_gap)
+{
+	struct hq_observations seen = observed_peak(20 * HQ_MIB);
+
+	seen.freed_bytes = 34 * HQ_MIB;
+	cr_assert_eq(observed_check(CONTRACT, &seen).count, 1);
+	cr_assert(observed_check(CONTRACT, &seen).list[0].gap);
+	seen.freed_bytes++;
+	cr_assert_eq(observed_check(CONTRACT, &seen).count, 0);
 }
 
 Test(who_frees, program_of_which_nobody_knows_what_is_live_is_a_gap)
