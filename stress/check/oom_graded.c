@@ -62,6 +62,10 @@ static void check(const struct hq_observations *observations, const void *option
 	const bool killed = observations->outcome == HQ_OUTCOME_OOM_KILLED;
 	const uint64_t refused_at = observations->refused_at_bytes;
 
+	if (!observations->is_host) {
+		hq_gap_add(findings, name, "only of a built-in workload is known what is live");
+		return;
+	}
 	if (refused_at && (double)refused_at < bound)
 		add_finding("an allocation was refused", refused_at, bound, observations, findings);
 	if (killed && (double)observations->requested_last_bytes < bound)

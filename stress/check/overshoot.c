@@ -64,6 +64,9 @@ static void check(const struct hq_observations *observations, const void *option
 	if (resident > limit + chosen->slack_bytes)
 		add_finding("resident memory", resident, limit + chosen->slack_bytes, observations,
 			    findings);
+	if (!observations->is_host)
+		hq_gap_add(findings, name,
+			   "only of a built-in workload is known what was handed out");
 	if ((double)resident < NEAR_SHARE * (double)limit)
 		hq_gap_add(findings, name, "the work never came near the limit");
 }

@@ -72,3 +72,15 @@ Test(oom_graded, work_far_from_the_limit_is_a_gap)
 	cr_assert_eq(found.count, 1);
 	cr_assert(found.list[0].gap);
 }
+
+Test(oom_graded, program_of_which_nobody_knows_what_is_live_is_a_gap)
+{
+	struct hq_observations seen = observed_good();
+
+	seen.is_host = false;
+	seen.outcome = HQ_OUTCOME_OOM_KILLED;
+	const struct hq_findings found = judge(&seen);
+
+	cr_assert_eq(found.count, 1);
+	cr_assert(found.list[0].gap);
+}

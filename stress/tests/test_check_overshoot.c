@@ -58,3 +58,14 @@ Test(overshoot, work_far_from_the_limit_is_a_gap)
 	cr_assert_eq(found.count, 1);
 	cr_assert(found.list[0].gap);
 }
+
+Test(overshoot, program_of_which_nobody_knows_what_it_holds_is_a_gap)
+{
+	struct hq_observations seen = observed_full(0, 60);
+
+	seen.is_host = false;
+	cr_assert_eq(judge(&seen).count, 1);
+	cr_assert(judge(&seen).list[0].gap);
+	seen.rss_peak_bytes = 69 * HQ_MIB;
+	cr_assert_not(judge(&seen).list[0].gap, "what is resident is known all the same");
+}
