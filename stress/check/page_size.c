@@ -9,7 +9,6 @@
  * lose nothing is for `content`.
  */
 #include <inttypes.h>
-#include <sys/mman.h>
 
 #include "stress/check/moments.h"
 #include "stress/check/table.h"
@@ -17,7 +16,8 @@
 
 static const char name[] = "page-size";
 
-#define SHOWN 3u
+#define SHOWN   3u
+#define IDLE_NS (300 * HQ_MS)
 
 struct page_size_options {
 	double drift;
@@ -31,12 +31,6 @@ static const struct hq_option options_table[] = {
 	  "and by so many bytes more" },
 	{ .name = NULL },
 };
-
-static bool is_purge(const struct hq_fault *fault)
-{
-	return fault->call == HQ_CALL_MADVISE &&
-	       (fault->args[2] == MADV_DONTNEED || fault->args[2] == MADV_FREE);
-}
 
 static bool is_whole(const struct hq_fault *fault, uint64_t page_bytes)
 {
@@ -52,7 +46,7 @@ static void check_purges(const struct hq_observations *observations, struct hq_f
 	for (size_t i = 0; i < observations->fault_count; i++) {
 		const struct hq_fault_seen *seen = &observations->faults[i];
 
-		if (!is_purge(&seen->fault))
+		if (!hq_fault_is_purge(&seen->fault))
 			continue;
 		purges++;
 		if (is_whole(&seen->fault, observations->page_bytes))
@@ -70,6 +64,8 @@ static void check_purges(const struct hq_observations *observations, struct hq_f
 	if (purges == 0)
 		hq_gap_add(findings, name,
 			   "no purge was recorded; a rule with `delay` records them");
+	else if (!finding && observations->faults_dropped > 0)
+		hq_gap_add(findings, name, "not every purge is on record");
 }
 
 /* From the least on that was there since everything was freed. */
@@ -77,6 +73,7 @@ static void check_drift(const struct hq_observations *observations,
 			const struct page_size_options *options, struct hq_findings *findings)
 {
 	uint64_t least = UINT64_MAX, most = 0;
+	size_t count = 0;
 	char low[HQ_UNITS_TEXT], high[HQ_UNITS_TEXT];
 
 	for (size_t i = 0; observations->freed_ns != 0 && i < observations->sample_count; i++) {
@@ -84,6 +81,7 @@ static void check_drift(const struct hq_observations *observations,
 
 		if (sample->time_ns < observations->freed_ns)
 			continue;
+		count++;
 		if (sample->rss_bytes < least)
 			least = most = sample->rss_bytes;
 		if (sample->rss_bytes > most)
@@ -91,6 +89,8 @@ static void check_drift(const struct hq_observations *observations,
 		if ((double)most > (double)least * (1 + options->drift) + (double)options->slack)
 			break;
 	}
+	if (count < 2 && observations->outcome == HQ_OUTCOME_EXITED)
+		hq_gap_add(findings, name, "resident memory was not read in an idle process");
 	if (most == 0 ||
 	    (double)most <= (double)least * (1 + options->drift) + (double)options->slack)
 		return;
@@ -107,13 +107,21 @@ static void check(const struct hq_observations *observations, const void *values
 	check_drift(observations, values, findings);
 }
 
+static uint64_t idle_ns(const void *options)
+{
+	(void)options;
+	return IDLE_NS;
+}
+
 const struct hq_checker hq_check_page_size = {
 	.name = name,
 	.promise = "purges cover whole pages, and an idle process does not grow",
-	.needs = "a rule that fires at purges, as `delay: 1us` on madvise",
+	.needs = "a rule that fires at purges, as `delay: 1us` on madvise, and a built-in workload "
+		 "that frees everything",
 	.on_request = true,
 	.needs_faults = true,
 	.options = options_table,
 	.options_size = sizeof(struct page_size_options),
+	.idle_ns = idle_ns,
 	.check = check,
 };

@@ -234,6 +234,9 @@ struct hq_observations {
 	size_t injection_count;
 };
 
+/* True for the advice that gives pages back. */
+bool hq_fault_is_purge(const struct hq_fault *fault);
+
 /* Frees the arrays. */
 void hq_observations_clear(struct hq_observations *observations);
 

@@ -32,10 +32,7 @@ static bool gives_back(const struct hq_fault *fault)
 {
 	if (fault->result >= 0 || fault->result < -LAST_ERRNO)
 		return false;
-	if (fault->call == HQ_CALL_MUNMAP)
-		return true;
-	return fault->call == HQ_CALL_MADVISE &&
-	       (fault->args[2] == MADV_DONTNEED || fault->args[2] == MADV_FREE);
+	return fault->call == HQ_CALL_MUNMAP || hq_fault_is_purge(fault);
 }
 
 /* The whole pages of a call; false for what is no range at all. */

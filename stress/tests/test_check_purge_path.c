@@ -26,6 +26,11 @@ static struct hq_observations purging(void)
 			(struct hq_fault){ .call = HQ_CALL_MADVISE,
 					   .args = { 0x10000, 4 * HQ_MIB,
 						     i % 2 ? MADV_FREE : MADV_DONTNEED } };
+	seen.rules[0] = (struct hq_rule_total){ .name = "slow",
+						.fired = FAULTS,
+						.calls = 1u << HQ_CALL_MADVISE,
+						.action = HQ_ACTION_DELAY };
+	seen.rule_count = 1;
 	seen.hist = hist;
 	seen.faults = faults;
 	seen.fault_count = FAULTS;
@@ -114,5 +119,20 @@ Test(purge_path, without_latencies_it_cannot_tell)
 	cr_assert(judge(&seen).list[0].gap);
 	seen = purging();
 	memset(hist, 0, sizeof(hist));
+	cr_assert(judge(&seen).list[0].gap);
+}
+
+Test(purge_path, purges_that_were_refused_and_not_slowed_down_leave_a_gap)
+{
+	struct hq_observations seen = purging();
+
+	seen.rules[0].action = HQ_ACTION_FAIL;
+	cr_assert_eq(judge(&seen).count, 1);
+	cr_assert_str_eq(judge(&seen).list[0].text, "no purge was slowed down by a rule");
+	seen.rules[0].action = HQ_ACTION_DELAY;
+	seen.rules[0].fired = 0;
+	cr_assert(judge(&seen).list[0].gap);
+	seen.rules[0].fired = FAULTS;
+	seen.rules[0].calls = 1u << HQ_CALL_MUNMAP;
 	cr_assert(judge(&seen).list[0].gap);
 }
