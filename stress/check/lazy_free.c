@@ -48,7 +48,8 @@ static void report(struct hq_finding **finding, const struct hq_stats_record *re
  * Pages that were used again and not written to are still the kernel's to take: they may be among
  * the dirty ones by now, or active beside the live blocks. What is on its way from one to the other
  * is nowhere for a moment, which is long where the thread that moves it does not get to run: an
- * allocator that counts such pages at any time is believed, and one reading alone accuses nobody.
+ * allocator that counts such pages in the reading just before or after is believed, and one reading
+ * alone accuses nobody.
  */
 static bool is_hidden(const struct hq_stats_record *record, const struct lazy_free_options *options)
 {
@@ -61,6 +62,46 @@ static bool is_hidden(const struct hq_stats_record *record, const struct lazy_fr
 	       hq_moment_knows(record, HQ_STAT_ACTIVE) &&
 	       (double)record->lazyfree_bytes >
 		       (double)counted * (1 + options->agree) + (double)options->slack;
+}
+
+/* The next reading with LazyFree in that direction, 1 or -1; NULL: there is none. */
+static const struct hq_stats_record *beside(const struct hq_observations *observations,
+					    size_t index, int step)
+{
+	for (size_t i = index + (size_t)step; i < observations->stats_count; i += (size_t)step) {
+		if (observations->stats[i].has_lazyfree)
+			return &observations->stats[i];
+	}
+	return NULL;
+}
+
+static bool is_counted(const struct hq_stats_record *record,
+		       const struct lazy_free_options *options)
+{
+	return record && record->lazyfree_bytes > options->slack && !is_hidden(record, options);
+}
+
+static void check_hidden(const struct hq_observations *observations,
+			 const struct lazy_free_options *options, struct hq_findings *findings)
+{
+	const struct hq_stats_record *first = NULL;
+	struct hq_finding *finding = NULL;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < observations->stats_count; i++) {
+		const struct hq_stats_record *record = &observations->stats[i];
+
+		if (!record->has_lazyfree || !is_hidden(record, options) ||
+		    is_counted(beside(observations, i, -1), options) ||
+		    is_counted(beside(observations, i, 1), options))
+			continue;
+		first = count++ == 0 ? record : first;
+	}
+	if (count < 2)
+		return;
+	report(&finding, first, "lazily freed, more than it counts as free", findings);
+	if (finding)
+		finding->count = count;
 }
 
 static bool is_late(const struct hq_observations *observations,
@@ -82,9 +123,8 @@ static void check(const struct hq_observations *observations, const void *values
 		  struct hq_findings *findings)
 {
 	const struct lazy_free_options *options = values;
-	struct hq_finding *forbidden = NULL, *late = NULL, *not_counted = NULL;
-	const struct hq_stats_record *hidden = NULL;
-	bool any = false, was_late = options->within == 0, is_counted = false, lasted = false;
+	struct hq_finding *forbidden = NULL, *late = NULL;
+	bool any = false, was_late = options->within == 0;
 
 	if (!hq_moments_are_there(observations, name, findings))
 		return;
@@ -97,16 +137,10 @@ static void check(const struct hq_observations *observations, const void *values
 		was_late = was_late || record->time_ns >= observations->freed_ns + options->within;
 		if (options->forbidden && record->lazyfree_bytes > options->slack)
 			report(&forbidden, record, "lazily freed, which is forbidden", findings);
-		if (record->lazyfree_bytes > options->slack && !is_hidden(record, options))
-			is_counted = true;
-		lasted = lasted || (hidden && is_hidden(record, options));
-		if (is_hidden(record, options) && !hidden)
-			hidden = record;
 		if (is_late(observations, record, options))
 			report(&late, record, "still lazily freed after the time for it", findings);
 	}
-	if (lasted && !is_counted)
-		report(&not_counted, hidden, "lazily freed, more than it counts as free", findings);
+	check_hidden(observations, options, findings);
 	if (!any)
 		hq_gap_add(findings, name, "the kernel does not tell which pages are lazily freed");
 	else if (!was_late)

@@ -80,3 +80,24 @@ Test(lazy_free, pages_that_are_on_their_way_once_are_not_hidden)
 	free_lazily(AT_IDLE, 20, 0);
 	ASSERT_NOTHING("lazy-free", &recorded);
 }
+
+Test(lazy_free, pages_that_are_on_their_way_are_counted_in_the_next_reading_not_much_later)
+{
+	free_lazily(AT_START, 20, 20);
+	free_lazily(AT_FREED, 40, 4);
+	free_lazily(AT_RELEASED, 40, 4);
+	recorded.moments[AT_FREED].values[HQ_STAT_DIRTY] = 0;
+	ASSERT_SAYS("lazy-free", &recorded, false, "more than it counts");
+	recorded.moments[AT_RELEASED].values[HQ_STAT_MUZZY] = 40 * HQ_MIB;
+	ASSERT_NOTHING("lazy-free", &recorded);
+}
+
+Test(lazy_free, readings_at_work_without_lazyfree_stand_between_no_neighbours)
+{
+	free_lazily(AT_START, 20, 20);
+	free_lazily(AT_WORKED, 30, 0);
+	free_lazily(AT_FREED, 40, 0);
+	recorded.moments[AT_WORKED].values[HQ_STAT_DIRTY] = 0;
+	recorded.moments[AT_FREED].values[HQ_STAT_DIRTY] = 0;
+	ASSERT_NOTHING("lazy-free", &recorded);
+}
