@@ -29,5 +29,7 @@
 
 /* One more in a counter with a single writer: no locked instruction, whole for every reader. */
 #define hq_count_own(p, v) hq_store_relaxed(p, hq_load_relaxed(p) + (v))
+/* The same, for a reader to whom it tells that what was written before is there. */
+#define hq_count_own_release(p, v) hq_store_release(p, hq_load_relaxed(p) + (v))
 
 #endif

@@ -169,7 +169,8 @@ void hq_heap_enter(struct hq_heap *heap, const void *address, uint64_t size)
 						       .address = (uintptr_t)address,
 						       .size = size,
 						       .offset = shared_offset });
-	hq_count_own(&heap->worker->requested_bytes, size);
+	/* Pairs with the acquire in requested_for_sure: what was freed before this is gone. */
+	hq_count_own_release(&heap->worker->requested_bytes, size);
 }
 
 void hq_heap_leave(struct hq_heap *heap, const void *address, uint64_t size)
@@ -299,7 +300,8 @@ void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uin
 
 	record(heap, HQ_LATENCY_REALLOC, start, end);
 	check_retries(heap, size, start, end);
-	hq_count_own(&heap->worker->reallocs, 1);
+	/* Pairs with the acquire in taken_away: the old block is not in the sum. */
+	hq_count_own_release(&heap->worker->reallocs, 1);
 	if (moved == NULL) {
 		/* Old and new block would have been there at one time. */
 		note_refusal(heap, size + (address != NULL ? old_size : 0));
@@ -343,7 +345,8 @@ void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size)
 
 	record(heap, HQ_LATENCY_FREE, start, end);
 	check_retries(heap, size, start, end);
-	hq_count_own(&heap->worker->frees, 1);
+	/* Pairs with the acquire in taken_away: the block is not in the sum. */
+	hq_count_own_release(&heap->worker->frees, 1);
 	if (after != ERRNO_SENTINEL)
 		hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_ERRNO_FREE,
 						       .address = (uintptr_t)address,

@@ -126,7 +126,10 @@ static uint64_t requested_bytes(const struct hq_wire *wire)
 	return (int64_t)sum > 0 ? sum : 0;
 }
 
-/* Counts what takes away: after each of these calls a sum may be smaller. */
+/*
+ * Counts what takes away: after each of these calls a sum may be smaller. Pairs with the release of
+ * hq_heap_free and hq_heap_resize: who sees the call counted sees it in the sum.
+ */
 static uint64_t taken_away(const struct hq_wire_worker *worker)
 {
 	return hq_load_acquire(&worker->frees) + hq_load_acquire(&worker->reallocs);
@@ -143,6 +146,7 @@ static bool requested_for_sure(const struct hq_wire *wire, uint64_t *bytes)
 
 	for (uint32_t i = 0; i < worker_count(wire); i++) {
 		taken[i] = taken_away(&wire->workers[i]);
+		/* Pairs with the release in hq_heap_enter, here and below. */
 		words[i] = hq_load_acquire(&wire->workers[i].requested_bytes);
 	}
 	*bytes = 0;
