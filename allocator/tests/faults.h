@@ -35,7 +35,9 @@ struct fault {
 	/* Only this advice, or -1 for any; madvise only. */
 	_Atomic int advice;
 	_Atomic unsigned seen;
+	/* Of these, how many were hit, and how many of those were lied to. */
 	_Atomic unsigned hit;
+	_Atomic unsigned lied;
 };
 
 struct faults {
@@ -76,6 +78,7 @@ static inline struct fault_answer fault_answer(struct fault *fault)
 	if (seen % (every ? every : 1) != 0 || seen < fault->first || (most && fault->hit >= most))
 		return answer;
 	fault->hit++;
+	fault->lied += answer.is_lie;
 	answer.is_hit = true;
 	return answer;
 }

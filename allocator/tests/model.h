@@ -109,6 +109,20 @@ enum model_fault {
 	MODEL_FAULT_COUNT,
 };
 
+/* A name, and in how many calls it is sure to fire: that is some 20 times. */
+static const struct model_fault_row {
+	const char *name;
+	uint64_t sure_calls;
+} model_faults[MODEL_FAULT_COUNT] = {
+	[MODEL_FAULT_MMAP] = { "mmap", 120000 },
+	[MODEL_FAULT_MUNMAP] = { "munmap", 120000 },
+	[MODEL_FAULT_MREMAP] = { "mremap", 2000000 },
+	[MODEL_FAULT_MADVISE] = { "madvise", 120000 },
+	[MODEL_FAULT_MADVISE_LIES] = { "madvise that lies", 120000 },
+	[MODEL_FAULT_MINCORE] = { "mincore", 120000 },
+	[MODEL_FAULT_THREAD] = { "pthread_create", 20000000 },
+};
+
 static inline uint8_t model_draw_kind(uint64_t *random)
 {
 	unsigned draw = (unsigned)(stress_random(random) % 10000);

@@ -4,8 +4,8 @@
  *
  * It is a table of the live blocks in order of their addresses, each with its size: a new block
  * must not overlap a neighbour. A block leaves the table before it is freed and enters it after
- * it was handed out, so whatever overlaps there overlaps indeed. NULL is right only while a
- * fault or a limit is on. The first failure ends the process.
+ * it was handed out, so whatever overlaps there overlaps indeed. NULL is right only if a mapping or
+ * a charge was refused meanwhile. The first failure ends the process.
  */
 #ifndef BEDROCK_TESTS_MODEL_CHECK_H
 #define BEDROCK_TESTS_MODEL_CHECK_H
@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/heap.h"
+#include "allocator/tests/faults.h"
 #include "allocator/tests/model.h"
 
 #define MODEL_LIVE_MAX     (MODEL_THREADS * MODEL_SLOTS + MODEL_EXCHANGES)
@@ -35,6 +37,39 @@ struct model_outcome {
 	size_t index;
 	char reason[MODEL_REASON_BYTES];
 };
+
+/* What several runs have seen together. */
+struct model_sum {
+	uint64_t calls;
+	uint64_t refused;
+	uint64_t fired[MODEL_FAULT_COUNT];
+};
+
+static inline void model_sum_add(struct model_sum *sum, const struct model_outcome *outcome,
+				 size_t calls)
+{
+	sum->calls += calls;
+	sum->refused += outcome->refused;
+	for (unsigned i = 0; i < MODEL_FAULT_COUNT; i++)
+		sum->fired[i] += outcome->fired[i];
+}
+
+/*
+ * A fault that never fired proves nothing. -> the first one that is sure to fire in so many calls
+ * and has not, or NULL. `has_threads`: the allocator starts some.
+ */
+static inline const char *model_sum_lacks(const struct model_sum *sum, bool has_threads)
+{
+	for (unsigned i = 0; i < MODEL_FAULT_COUNT; i++) {
+		bool is_possible = i != MODEL_FAULT_THREAD || has_threads;
+
+		if (is_possible && sum->fired[i] == 0 && sum->calls >= model_faults[i].sure_calls)
+			return model_faults[i].name;
+	}
+	if (sum->refused == 0 && sum->calls >= model_faults[MODEL_FAULT_MMAP].sure_calls)
+		return "request";
+	return NULL;
+}
 
 /* The calls that a test may replace by bad ones, to see the model find it. */
 struct model_api {
@@ -63,7 +98,6 @@ struct model_worker {
 
 /*
  * live[0 .. live_count) is sorted and without overlap; under lock, as are exchanges and turn.
- * is_refusing: something may make a request fail now. `changes` grows whenever that changes.
  */
 struct model_run {
 	const struct model_call *calls;
@@ -75,8 +109,6 @@ struct model_run {
 	pthread_cond_t turned;
 	size_t turn;
 	unsigned ended;
-	_Atomic uint64_t changes;
-	_Atomic bool is_refusing;
 	size_t live_count;
 	struct model_live live[MODEL_LIVE_MAX];
 	struct stress_block exchanges[MODEL_EXCHANGES];
@@ -151,6 +183,18 @@ static inline void model_leave(struct model_run *run, const void *block)
 	pthread_mutex_unlock(&run->lock);
 }
 
+/* What the blocks of the table may use together. */
+static inline uint64_t model_live_bytes(struct model_run *run)
+{
+	uint64_t bytes = 0;
+
+	pthread_mutex_lock(&run->lock);
+	for (size_t i = 0; i < run->live_count; i++)
+		bytes += run->live[i].end - run->live[i].start;
+	pthread_mutex_unlock(&run->lock);
+	return bytes;
+}
+
 static inline void model_look(struct model_run *run, size_t index, const struct stress_block *block,
 			      size_t bytes, const char *what)
 {
@@ -158,25 +202,17 @@ static inline void model_look(struct model_run *run, size_t index, const struct 
 		model_fail(run, index, "%s: content of a block of %zu is lost", what, block->bytes);
 }
 
-/* What was so before a request that may fail. */
-struct model_moment {
-	uint64_t changes;
-	bool is_refusing;
-};
-
-static inline struct model_moment model_now(struct model_run *run)
+/* What has been refused so far that a request cannot do without: mappings and charges. */
+static inline uint64_t model_reasons(void)
 {
-	struct model_moment now = { .changes = run->changes };
-
-	now.is_refusing = run->is_refusing;
-	return now;
+	return faults.mmap.hit + bedrock_load_relaxed(&bedrock_heap.space.limit.refusals);
 }
 
-/* NULL is right only while something refuses, and comes with ENOMEM. */
-static inline void model_refused(struct model_run *run, size_t index, struct model_moment before,
-				 size_t bytes, int error)
+/* NULL is right only if there is a reason since `before`, and comes with ENOMEM. */
+static inline void model_refused(struct model_run *run, size_t index, uint64_t before, size_t bytes,
+				 int error)
 {
-	if (!before.is_refusing && !run->is_refusing && before.changes == run->changes)
+	if (model_reasons() == before)
 		model_fail(run, index, "%zu bytes are refused without a fault", bytes);
 	if (error != ENOMEM)
 		model_fail(run, index, "refusal with errno %d", error);

@@ -88,8 +88,11 @@ static inline bool shrink_fails_once(struct shrink *shrink, const struct model_c
 
 	if (child == 0)
 		shrink_child(shrink, calls, count);
-	if (child < 0)
-		return false;
+	/* Without a child nothing was tried: that is neither a failure nor none. */
+	if (child < 0) {
+		perror("fork");
+		abort();
+	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)

@@ -37,10 +37,11 @@ static void have_large_pages(void)
 	bedrock_heap.os_page_bytes = LARGE_PAGE;
 }
 
-/* Some sequences, in order and with threads beside each other. */
+/* Some sequences, in order and with threads beside each other, in which every fault fires. */
 static void run_sequences(void)
 {
 	static struct model_call calls[CALLS];
+	struct model_sum sum = { .calls = 0 };
 	struct shrink shrink = { .tries = 1 };
 
 	cr_assert_eq(shrink_init(&shrink, &model_api_bedrock, 0), 0);
@@ -49,7 +50,11 @@ static void run_sequences(void)
 		shrink.is_in_order = seed % 2;
 		cr_assert_not(shrink_fails(&shrink, calls, CALLS), "seed %llu: %s",
 			      (unsigned long long)seed, shrink.outcome->reason);
+		model_sum_add(&sum, shrink.outcome, CALLS);
 	}
+	const char *lacking = model_sum_lacks(&sum, false);
+
+	cr_assert_null(lacking, "no %s was ever refused", lacking);
 	shrink_end(&shrink);
 }
 

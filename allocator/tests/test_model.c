@@ -97,6 +97,15 @@ static void *malloc_null(size_t bytes)
 	return NULL;
 }
 
+/* Gives up for faults that are no reason to. */
+static void *malloc_timid(size_t bytes)
+{
+	if (!faults.munmap.error && !faults.madvise.error && !faults.mincore.error)
+		return bedrock_malloc(bytes);
+	errno = ENOMEM;
+	return NULL;
+}
+
 static void free_setting_errno(void *block)
 {
 	bedrock_free(block);
@@ -212,6 +221,14 @@ Test(model, a_refusal_without_a_fault_is_found_and_shrunk)
 	find(&api, "refused without a fault", 1);
 }
 
+Test(model, a_refusal_under_a_fault_that_is_no_reason_is_found_and_shrunk)
+{
+	struct model_api api = model_api_bedrock;
+
+	api.malloc = malloc_timid;
+	find(&api, "refused without a fault", 2);
+}
+
 Test(model, a_free_that_sets_errno_is_found_and_shrunk)
 {
 	struct model_api api = model_api_bedrock;
@@ -256,6 +273,25 @@ Test(model, the_allocator_itself_passes_in_order_and_beside_each_other)
 		cr_assert_not(shrink_fails(&shrink, calls, CALLS), "%s", shrink.outcome->reason);
 	}
 	shrink_end(&shrink);
+}
+
+Test(model, a_fault_that_has_never_fired_in_so_many_calls_is_named)
+{
+	struct model_outcome outcome = { .refused = 1 };
+	struct model_sum sum = { .calls = 0 };
+
+	for (unsigned i = 0; i < MODEL_FAULT_COUNT; i++)
+		outcome.fired[i] = i != MODEL_FAULT_MREMAP && i != MODEL_FAULT_THREAD;
+	model_sum_add(&sum, &outcome, 120000);
+	cr_assert_null(model_sum_lacks(&sum, true), "too few calls for the rare ones");
+	model_sum_add(&sum, &outcome, 1880000);
+	cr_assert_str_eq(model_sum_lacks(&sum, true), "mremap");
+	outcome.fired[MODEL_FAULT_MREMAP] = 1;
+	model_sum_add(&sum, &outcome, 18000000);
+	cr_assert_str_eq(model_sum_lacks(&sum, true), "pthread_create");
+	cr_assert_null(model_sum_lacks(&sum, false));
+	sum.refused = 0;
+	cr_assert_str_eq(model_sum_lacks(&sum, false), "request");
 }
 
 Test(model, the_same_seed_gives_the_same_calls_and_another_gives_others)
