@@ -336,7 +336,9 @@ Test(faulty, a_cpu_beyond_the_count_is_folded_into_it)
 	faulty_start();
 	faulty_heap.slot_count = 1;
 	in_a_thread(refill_caches, NULL);
-	cr_assert_lt(faulty_thread_arena(&count), count);
+	uint32_t index = faulty_thread_arena(&count);
+
+	cr_assert_lt(index, count);
 	cr_assert_eq(count, 1);
 }
 
@@ -347,8 +349,11 @@ static void *ask_arena(void *beyond)
 
 	CPU_ZERO(&other);
 	CPU_SET(1, &other);
-	if (sched_setaffinity(0, sizeof(other), &other) == 0)
-		*(int *)beyond = faulty_thread_arena(&count) >= count;
+	if (sched_setaffinity(0, sizeof(other), &other) != 0)
+		return NULL;
+	uint32_t index = faulty_thread_arena(&count);
+
+	*(int *)beyond = index >= count;
 	return NULL;
 }
 
