@@ -13,7 +13,8 @@
  * the next without a move (the migrate injector does that with real moves).
  *
  * What counts as fired is a thread that ran on a CPU whose number is not below the count at the
- * start: the kernel tells where a thread ran last.
+ * start: the kernel tells where a thread ran last. Of what grows, only the other half counts, where
+ * no thread could be before.
  */
 #include <errno.h>
 #include <sched.h>
@@ -162,7 +163,7 @@ static void look(struct hq_injector_run *run)
 
 		if (cpu > state->highest)
 			state->highest = cpu;
-		if (cpu >= state->count)
+		if (cpu >= state->count && CPU_ISSET(cpu, &state->later))
 			remember(state, tids[i]);
 	}
 }
