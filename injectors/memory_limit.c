@@ -9,7 +9,8 @@
  *   data    RLIMIT_DATA: memory that is promised (private and writable) is limited, and the call
  *           that asks for more fails with ENOMEM. Needs no right at all. The kernel counts no
  *           failures here, so the proof is weaker: that the promised memory came within a tenth of
- *           the limit. A single request larger than all the rest leaves no trace in it.
+ *           the limit, from below. A single request larger than all the rest leaves no trace in it,
+ *           nor does one refused to a target that held more than that when the limit was lowered.
  *
  * Only the soft limit is lowered: a lowered hard one could never be raised again.
  *
@@ -82,7 +83,8 @@ struct state {
 	struct hq_cgroup_counts counts; /* the latest reading */
 	uint64_t peak_bytes;
 	uint64_t limit_bytes; /* in force */
-	bool was_near;        /* RLIMIT_DATA: the promised memory came near it */
+	bool is_below;        /* RLIMIT_DATA: the promised memory was less, under this limit */
+	bool was_near;        /* RLIMIT_DATA: it came near the limit from there */
 	struct hq_limit_steps steps;
 	size_t taken; /* steps that are in force, or were passed over */
 	uint64_t applied;
@@ -170,6 +172,7 @@ static int prepare(struct hq_injector_run *run)
 	run->state = state;
 	state->group.procs_fd = -1;
 	state->limit_bytes = settings->limit_bytes;
+	state->is_below = true; /* a target that begins has nothing yet */
 	if (hq_limit_steps_parse(settings->steps, &state->steps, &run->error))
 		return -EINVAL;
 	if (settings->via != VIA_DATA)
@@ -190,6 +193,15 @@ static int enter(struct hq_injector_run *run)
 				: hq_proc_limit(0, RLIMIT_DATA, state->limit_bytes);
 }
 
+/* What a target held when its limit was lowered came near nothing. */
+static void look_how_near(struct state *state)
+{
+	if ((double)state->counts.peak_bytes < NEAR_SHARE * (double)state->limit_bytes)
+		state->is_below = true;
+	else if (state->is_below)
+		state->was_near = true;
+}
+
 static void look(struct hq_injector_run *run)
 {
 	struct state *state = run->state;
@@ -200,9 +212,8 @@ static void look(struct hq_injector_run *run)
 		state->counts.peak_bytes = hq_proc_status_bytes(run->target, "VmData");
 	if (state->counts.peak_bytes > state->peak_bytes)
 		state->peak_bytes = state->counts.peak_bytes;
-	if (!state->has_group &&
-	    (double)state->counts.peak_bytes >= NEAR_SHARE * (double)state->limit_bytes)
-		state->was_near = true;
+	if (!state->has_group)
+		look_how_near(state);
 }
 
 static int set_limit(struct hq_injector_run *run, uint64_t bytes)
@@ -226,6 +237,7 @@ static void take_steps(struct hq_injector_run *run)
 		return;
 	}
 	state->limit_bytes = state->steps.list[due - 1].bytes;
+	state->is_below = false;
 	state->taken = due;
 	state->applied++;
 }

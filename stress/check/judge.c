@@ -149,7 +149,7 @@ static bool is_shortage_of_faults(const struct hq_expectation *expectation)
 
 	return !strncmp(expectation->metric, "inject.", 7) && expectation->op[0] == '>' &&
 	       (!strcmp(counter, ".fired") || !strcmp(counter, ".eligible") ||
-		!strcmp(counter, ".seen"));
+		!strcmp(counter, ".seen") || !strcmp(counter, ".steps"));
 }
 
 struct sides {

@@ -445,8 +445,8 @@ static struct hq_findings judged_measure(const char *text)
 	seen.injection_count = 1;
 	seen.injections[0] = (struct hq_injection_result){
 		.name = "limit",
-		.measure_count = 2,
-		.measures = { { "held", "B", 4096 }, { "wanted", "B", 8192 } },
+		.measure_count = 3,
+		.measures = { { "held", "B", 4096 }, { "wanted", "B", 8192 }, { "steps", "", 1 } },
 	};
 	hq_expectation_judge(&expectation, &(struct hq_series){ .runs = &run, .run_count = 1 },
 			     &findings);
@@ -466,6 +466,13 @@ Test(expect, a_measure_in_another_unit_than_expected_is_a_gap)
 	const struct hq_findings findings = judged_measure("inject.limit.held >= 5ms");
 
 	assert_gap(&findings, "it is a size, but the expectation is about a time");
+}
+
+Test(expect, a_step_that_was_not_taken_is_a_gap)
+{
+	const struct hq_findings findings = judged_measure("inject.limit.steps >= 2");
+
+	assert_gap(&findings, "inject.limit.steps = 1, expected >= 2");
 }
 
 Test(expect, two_measures_of_one_unit_can_be_compared)
