@@ -12,6 +12,7 @@ static const char name[] = "lazy-free";
 
 struct lazy_free_options {
 	bool forbidden;
+	bool required;
 	uint64_t within;
 	double agree;
 	uint64_t slack;
@@ -20,6 +21,8 @@ struct lazy_free_options {
 static const struct hq_option options_table[] = {
 	{ "forbidden", HQ_OPTION_BOOL, offsetof(struct lazy_free_options, forbidden), "no", 0, 0,
 	  NULL, "the allocator is configured to give nothing back lazily" },
+	{ "required", HQ_OPTION_BOOL, offsetof(struct lazy_free_options, required), "no", 0, 0,
+	  NULL, "a run in which nothing was lazily freed proves nothing" },
 	{ "within", HQ_OPTION_DURATION, offsetof(struct lazy_free_options, within), "2s", 0, 0,
 	  NULL, "how long after everything was freed such pages may stay; 0: for ever" },
 	{ "agree", HQ_OPTION_SHARE, offsetof(struct lazy_free_options, agree), "20%", 0, 0, NULL,
@@ -125,6 +128,7 @@ static void check(const struct hq_observations *observations, const void *values
 	const struct lazy_free_options *options = values;
 	struct hq_finding *forbidden = NULL, *late = NULL;
 	bool any = false, was_late = options->within == 0;
+	bool was_seen = !options->required;
 
 	if (!hq_moments_are_there(observations, name, findings))
 		return;
@@ -134,6 +138,7 @@ static void check(const struct hq_observations *observations, const void *values
 		if (!record->has_lazyfree)
 			continue;
 		any = true;
+		was_seen = was_seen || record->lazyfree_bytes > options->slack;
 		was_late = was_late || record->time_ns >= observations->freed_ns + options->within;
 		if (options->forbidden && record->lazyfree_bytes > options->slack)
 			report(&forbidden, record, "lazily freed, which is forbidden", findings);
@@ -143,6 +148,8 @@ static void check(const struct hq_observations *observations, const void *values
 	check_hidden(observations, options, findings);
 	if (!any)
 		hq_gap_add(findings, name, "the kernel does not tell which pages are lazily freed");
+	else if (!was_seen)
+		hq_gap_add(findings, name, "no page was lazily freed");
 	else if (!was_late)
 		hq_gap_add(findings, name,
 			   "the run ended before lazily freed pages had to be gone");

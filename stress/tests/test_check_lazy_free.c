@@ -55,6 +55,14 @@ Test(lazy_free, a_run_that_ends_before_they_had_to_be_gone_is_a_gap)
 	ASSERT_SAYS("lazy-free:within=20s", &recorded, true, "ended before");
 }
 
+Test(lazy_free, a_run_in_which_nothing_was_freed_so_is_a_gap_where_it_is_required)
+{
+	ASSERT_NOTHING("lazy-free", &recorded);
+	ASSERT_SAYS("lazy-free:required=yes", &recorded, true, "no page was lazily freed");
+	free_lazily(AT_FREED, 40, 44);
+	ASSERT_NOTHING("lazy-free:required=yes", &recorded);
+}
+
 Test(lazy_free, a_kernel_that_does_not_tell_is_a_gap)
 {
 	for (int i = 0; i < MOMENTS; i++)
