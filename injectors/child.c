@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "injectors/child.h"
+#include "injectors/clock.h"
+#include "injectors/units.h"
 
 #define KILL_PATIENCE_MS 2000 /* a killed process goes at once, unless the kernel holds it */
 
@@ -122,10 +124,7 @@ int hq_child_stop(pid_t pid, int signal, uint64_t patience_ms)
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return hq_now_ns() / HQ_MS;
 }
 
 /* Reads until the end of the output, the deadline, or until the room is used up. */

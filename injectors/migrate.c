@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +26,7 @@
 #include "injectors/builtin.h"
 #include "injectors/clock.h"
 #include "injectors/proc.h"
+#include "injectors/thread.h"
 #include "injectors/units.h"
 
 #define THREADS_MAX     256
@@ -320,20 +320,14 @@ static int prepare(struct hq_injector_run *run)
 	return 0;
 }
 
-/* Signals are for the thread that knows what to do with them. */
 static int start_thread(struct state *state)
 {
-	sigset_t all, before;
+	const int status = hq_thread_start(&state->thread, move_until_stopped, state);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	const int error = pthread_create(&state->thread, NULL, move_until_stopped, state);
-
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	state->running = error == 0;
+	state->running = status == 0;
 	if (state->running)
 		pthread_setname_np(state->thread, "hq-migrate");
-	return -error;
+	return status;
 }
 
 static int start(struct hq_injector_run *run)

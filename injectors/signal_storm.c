@@ -21,6 +21,7 @@
 #include "injectors/builtin.h"
 #include "injectors/clock.h"
 #include "injectors/proc.h"
+#include "injectors/thread.h"
 #include "injectors/units.h"
 
 #define THREADS_MAX     256
@@ -155,17 +156,12 @@ static int prepare(struct hq_injector_run *run)
 static int start(struct hq_injector_run *run)
 {
 	struct state *state = run->state;
-	sigset_t all, before;
 
 	state->target = run->target;
-	/* Signals of our own are for the thread that knows what to do with them. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	const int error = pthread_create(&state->thread, NULL, send_until_stopped, state);
+	const int status = hq_thread_start(&state->thread, send_until_stopped, state);
 
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	state->running = error == 0;
-	return -error;
+	state->running = status == 0;
+	return status;
 }
 
 static void stop(struct hq_injector_run *run)

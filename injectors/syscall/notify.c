@@ -20,7 +20,6 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -36,6 +35,7 @@
 #include "injectors/syscall/judge.h"
 #include "injectors/syscall/lookup.h"
 #include "injectors/syscall/notify.h"
+#include "injectors/thread.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
@@ -459,19 +459,6 @@ static void destroy(struct hq_notify *n)
 	free(n);
 }
 
-/* Signals of the controller are handled by its own threads. */
-static int start_thread(struct hq_notify *n)
-{
-	sigset_t all, old;
-	int ret;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&n->thread, NULL, supervise, n);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -ret;
-}
-
 static int start(struct hq_notify *n, int socket)
 {
 	int ret = make_buffers(n);
@@ -479,7 +466,7 @@ static int start(struct hq_notify *n, int socket)
 	if (ret)
 		return ret;
 	n->listener = receive_listener(socket);
-	return n->listener < 0 ? n->listener : start_thread(n);
+	return n->listener < 0 ? n->listener : hq_thread_start(&n->thread, supervise, n);
 }
 
 int hq_notify_start(struct hq_notify **notify, struct hq_plane *plane, int socket,

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "injectors/atomic.h"
+#include "injectors/thread.h"
 
 #define CAPTURE_BOUND (4u << 20) /* bytes kept of each stream */
 
@@ -121,7 +122,7 @@ int hq_capture_start(struct hq_capture **out, const char *folder, const char *ou
 	if (!result)
 		result = open_stream(&capture->streams[1], folder, err_name, err_fd);
 	if (!result)
-		result = -pthread_create(&capture->thread, NULL, capture_main, capture);
+		result = hq_thread_start(&capture->thread, capture_main, capture);
 	if (!result) {
 		*out = capture;
 		return 0;

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "injectors/clock.h"
 #include "injectors/units.h"
 
 void hq_progress_start(struct hq_progress *progress, size_t total, bool quiet, bool colorless)
@@ -50,12 +50,8 @@ static void erase(struct hq_progress *progress)
 static double elapsed_s(const struct hq_case_progress *one)
 {
 	const uint64_t started_ns = hq_load_relaxed(&one->started_ns);
-	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!started_ns)
-		return 0;
-	return ((double)now.tv_sec * 1e9 + (double)now.tv_nsec - (double)started_ns) / 1e9;
+	return started_ns ? (double)(hq_now_ns() - started_ns) / 1e9 : 0;
 }
 
 static const char *state_name(uint32_t state)

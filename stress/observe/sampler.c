@@ -12,14 +12,15 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "injectors/atomic.h"
+#include "injectors/clock.h"
 #include "injectors/proc.h"
+#include "injectors/thread.h"
 #include "stress/observe/sampler.h"
 #include "stress/observe/samples.h"
 
@@ -37,14 +38,6 @@ struct hq_sampler {
 	uint64_t missed;
 	double core_share;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void sleep_until(uint64_t ns)
 {
@@ -70,7 +63,7 @@ static uint64_t read_statm(int fd)
  */
 static uint64_t next_tick(struct hq_sampler *sampler, uint64_t tick)
 {
-	const uint64_t late = clock_ns(CLOCK_MONOTONIC) - tick;
+	const uint64_t late = hq_now_ns() - tick;
 	const uint64_t lost = late / sampler->period_ns;
 
 	sampler->missed += lost;
@@ -81,12 +74,12 @@ static void *sample(void *argument)
 {
 	const struct sched_param priority = { .sched_priority = 1 };
 	struct hq_sampler *sampler = argument;
-	const uint64_t start = clock_ns(CLOCK_MONOTONIC);
+	const uint64_t start = hq_now_ns();
 	uint64_t tick = start;
 
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority); /* late samples otherwise */
 	while (!hq_load_relaxed(&sampler->stopping)) {
-		const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		const uint64_t now = hq_now_ns();
 		const uint64_t rss_bytes = read_statm(sampler->fd);
 
 		hq_store_relaxed(&sampler->latest_bytes, rss_bytes);
@@ -95,25 +88,19 @@ static void *sample(void *argument)
 		tick = next_tick(sampler, tick);
 		sleep_until(tick);
 	}
-	const uint64_t wall = clock_ns(CLOCK_MONOTONIC) - start;
+	const uint64_t wall = hq_now_ns() - start;
 
 	if (wall)
-		sampler->core_share = (double)clock_ns(CLOCK_THREAD_CPUTIME_ID) / (double)wall;
+		sampler->core_share = (double)hq_thread_cpu_ns() / (double)wall;
 	return NULL;
 }
 
-/* Signals are for the thread that knows what to do with them. */
 static int start_thread(struct hq_sampler *sampler)
 {
-	sigset_t all, before;
+	const int status = hq_thread_start(&sampler->thread, sample, sampler);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	const int error = pthread_create(&sampler->thread, NULL, sample, sampler);
-
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error)
-		return -error;
+	if (status)
+		return status;
 	pthread_setname_np(sampler->thread, "hq-sampler");
 	return 0;
 }

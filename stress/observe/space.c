@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "injectors/clock.h"
 #include "injectors/proc.h"
 #include "injectors/units.h"
 
@@ -129,23 +129,15 @@ bool hq_space_keep(const struct hq_space_sample *sample, struct hq_observations 
 }
 
 /* On a busy machine most of the time that passes is not ours. */
-static uint64_t own_time_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * HQ_S + (uint64_t)now.tv_nsec;
-}
-
 void hq_space_follow(pid_t target, uint64_t time_ns, struct hq_space_pace *pace,
 		     struct hq_observations *seen)
 {
-	const uint64_t began_ns = own_time_ns();
+	const uint64_t began_ns = hq_thread_cpu_ns();
 	struct hq_space_sample sample = { .time_ns = time_ns };
 
 	if (time_ns < pace->due_ns || !hq_space_read(target, &sample.space))
 		return;
-	const uint64_t rest_ns = REST_FACTOR * (own_time_ns() - began_ns);
+	const uint64_t rest_ns = REST_FACTOR * (hq_thread_cpu_ns() - began_ns);
 
 	if (!pace->period_ns)
 		pace->period_ns = PERIOD_NS;

@@ -17,9 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "injectors/clock.h"
+#include "injectors/units.h"
 #include "stress/plan/allocator.h"
 #include "stress/plan/words.h"
 
@@ -156,10 +157,7 @@ static pid_t start(const char *program, char **environment, int output)
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(hq_now_ns() / HQ_MS);
 }
 
 /* What the child writes until it closes its end or the deadline passes. */
