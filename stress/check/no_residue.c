@@ -2,10 +2,11 @@
 /*
  * After a run everything is as it was before. Two sides of it:
  *
- *   ours      threads, descriptors, child processes, groups, mounts, affinity, limits of the
- * process that drove the run, read again when everything was put back target's  processes that a
- * host which ended by itself left behind: nothing in it has a reason to make one that outlives it,
- * and we had to kill them
+ *   ours          threads, descriptors, child processes, groups, affinity, limits of the process
+ *                 that drove the run, read again when everything was put back
+ *
+ *   the target's  processes that a host which ended by itself left behind: nothing in it has a
+ *                 reason to make one that outlives it, and we had to kill them
  */
 #include <inttypes.h>
 
@@ -25,7 +26,7 @@ static bool is_clean(const struct hq_residue *residue)
 	const struct hq_residue_counts *left = &residue->left;
 
 	return !left->processes && !left->threads && !left->descriptors && !left->groups &&
-	       !left->mounts && !residue->affinity && !residue->limits;
+	       !residue->affinity && !residue->limits;
 }
 
 static void check_ours(const struct hq_residue *residue, struct hq_findings *findings)
@@ -39,7 +40,6 @@ static void check_ours(const struct hq_residue *residue, struct hq_findings *fin
 	add_count("threads", residue->left.threads, finding);
 	add_count("descriptors", residue->left.descriptors, finding);
 	add_count("control groups", residue->left.groups, finding);
-	add_count("mounts", residue->left.mounts, finding);
 	if (residue->affinity)
 		hq_evidence_line(finding, "the CPUs that may be used are others");
 	if (residue->limits)
@@ -54,6 +54,8 @@ static void check(const struct hq_observations *observations, const void *option
 	(void)options;
 	if (residue->known)
 		check_ours(residue, findings);
+	else
+		hq_gap_add(findings, name, "nobody looked at what the run left behind");
 	if (!observations->is_host || observations->outcome != HQ_OUTCOME_EXITED ||
 	    residue->target_processes == 0)
 		return;
@@ -66,7 +68,7 @@ static void check(const struct hq_observations *observations, const void *option
 
 const struct hq_checker hq_check_no_residue = {
 	.name = name,
-	.promise = "after a run no process, group, mount, limit or affinity is left changed",
+	.promise = "after a run no process, group, limit or affinity is left changed",
 	.needs = "a run that ended; the target's own side needs a built-in workload",
 	.check = check,
 };

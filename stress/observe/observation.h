@@ -130,7 +130,7 @@ struct hq_refused {
 /* What a run may leave behind, in numbers. */
 struct hq_residue_counts {
 	uint32_t processes, threads, descriptors; /* of the process that drives the run */
-	uint32_t groups, mounts;                  /* that bear our name */
+	uint32_t groups;                          /* that bear our name */
 };
 
 struct hq_residue {

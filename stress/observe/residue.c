@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting what a run could leave behind. Only what bears our name is counted of what the whole
- * machine shares (groups, mounts): others come and go meanwhile.
+ * Counting what a run could leave behind. Of groups, which the whole machine shares, only those
+ * that bear our name are counted: others come and go meanwhile.
  */
 #include "stress/observe/residue.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,11 +13,9 @@
 #include "injectors/cgroup.h"
 #include "injectors/proc.h"
 
-#define THREADS_MAX     256
-#define MOUNTINFO_BYTES (256u << 10)
-#define OWN_NAME        "heapquake-"
-#define LOOKS           100
-#define LOOK_NS         5000000
+#define THREADS_MAX 256
+#define LOOKS       100
+#define LOOK_NS     5000000
 
 static uint32_t count_entries(const char *path)
 {
@@ -57,18 +54,6 @@ static uint32_t count_all_children(void)
 	return count;
 }
 
-static uint32_t count_mounts(void)
-{
-	char *text = malloc(MOUNTINFO_BYTES);
-	uint32_t count = 0;
-
-	if (text && hq_proc_read("/proc/self/mountinfo", text, MOUNTINFO_BYTES) > 0)
-		for (const char *at = text; (at = strstr(at, OWN_NAME)); at += strlen(OWN_NAME))
-			count++;
-	free(text);
-	return count;
-}
-
 static void count_all(struct hq_residue_counts *counts)
 {
 	pid_t tids[THREADS_MAX];
@@ -77,7 +62,6 @@ static void count_all(struct hq_residue_counts *counts)
 	counts->threads = (uint32_t)hq_proc_threads(getpid(), tids, THREADS_MAX);
 	counts->descriptors = count_entries("/proc/self/fd");
 	counts->groups = (uint32_t)hq_cgroup_left(getpid());
-	counts->mounts = count_mounts();
 }
 
 static void read_limits(struct rlimit limits[RLIM_NLIMITS])
@@ -110,9 +94,7 @@ static bool compare_counts(const struct hq_residue_counts *before, struct hq_res
 	left->threads = more(now.threads, before->threads);
 	left->descriptors = more(now.descriptors, before->descriptors);
 	left->groups = more(now.groups, before->groups);
-	left->mounts = more(now.mounts, before->mounts);
-	return !left->processes && !left->threads && !left->descriptors && !left->groups &&
-	       !left->mounts;
+	return !left->processes && !left->threads && !left->descriptors && !left->groups;
 }
 
 void hq_residue_compare(const struct hq_residue_mark *mark, struct hq_observations *seen)

@@ -29,6 +29,7 @@ static inline struct hq_observations observed_good(void)
 		.mallocs = 5000,
 		.frees = 5000,
 		.armed = true,
+		.residue.known = true,
 	};
 }
 

@@ -32,7 +32,6 @@ Test(residue, nothing_done_leaves_nothing)
 	cr_expect_eq(seen.residue.left.threads, 0);
 	cr_expect_eq(seen.residue.left.descriptors, 0);
 	cr_expect_eq(seen.residue.left.groups, 0);
-	cr_expect_eq(seen.residue.left.mounts, 0);
 	cr_expect_not(seen.residue.affinity || seen.residue.limits);
 }
 
