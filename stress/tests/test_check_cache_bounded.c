@@ -58,3 +58,18 @@ Test(cache_bounded, when_nothing_was_live_it_is_a_gap)
 	}
 	ASSERT_SAYS("cache-bounded", &recorded, true, "nothing was live");
 }
+
+Test(cache_bounded, when_no_moment_at_work_was_recorded_it_is_a_gap)
+{
+	recorded.moments[AT_WORK].point = HQ_STATS_WORKED;
+	ASSERT_SAYS("cache-bounded", &recorded, true, "while it worked");
+}
+
+Test(cache_bounded, what_may_be_lazily_freed_at_work_is_a_gap_and_more_a_finding)
+{
+	recorded.moments[AT_WORKED].lazyfree_bytes = 40 * HQ_MIB;
+	recorded.moments[AT_WORK].rss_bytes = 100 * HQ_MIB;
+	ASSERT_SAYS("cache-bounded", &recorded, true, "may have been lazily freed");
+	recorded.moments[AT_WORK].rss_bytes = 106 * HQ_MIB;
+	ASSERT_SAYS("cache-bounded", &recorded, false, "holds 105 MiB where at most 64 MiB");
+}
