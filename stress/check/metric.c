@@ -76,9 +76,10 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	  GETTER(get_latency_max))                                                                 \
 	X("latency.CALL.mean", NS, "host, every call", "mean of all calls", true, NEED_HOST,       \
 	  GETTER(get_latency_mean))                                                                \
-	X("mapped.end", BYTES, "maps", "the same at the last reading", false, NEED_SPACE,          \
-	  FIELD(space_end.mapped_bytes))                                                           \
-	X("mapped.peak", BYTES, "maps", "the most of it that was seen", false, NEED_SPACE,         \
+	X("mapped.end", BYTES, "maps",                                                             \
+	  "private anonymous memory that may be read or written, at the last reading", false,      \
+	  NEED_SPACE, FIELD(space_end.mapped_bytes))                                               \
+	X("mapped.peak", BYTES, "maps", "the most such memory that was seen", false, NEED_SPACE,   \
 	  FIELD(space_peak.mapped_bytes))                                                          \
 	X("mapped.start", BYTES, "maps",                                                           \
 	  "private anonymous memory that may be read or written, before the work", false,          \
