@@ -2,19 +2,8 @@
 /*
  * Memory from calloc is zero. Where an advice lied about emptying pages, zero-proven says so.
  */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "stress/check/evidence.h"
 #include "stress/check/table.h"
-
-static void describe(const struct hq_event *event, char *text, size_t size)
-{
-	snprintf(text, size,
-		 "block 0x%" PRIx64 " of %" PRIu64 " bytes, offset %" PRIu64 ": got 0x%" PRIx64
-		 " instead of 0",
-		 event->address, event->size, event->offset, event->got);
-}
 
 static bool counts(const struct hq_observations *observations, const struct hq_event *event,
 		   const void *context)
@@ -28,7 +17,7 @@ static const struct hq_event_words words = {
 	.kind = HQ_EVENT_NONZERO,
 	.checker = "calloc-zero",
 	.sentence = "calloc gave memory that is not zero",
-	.describe = describe,
+	.describe = hq_describe_nonzero,
 	.counts = counts,
 };
 

@@ -170,3 +170,11 @@ void hq_describe_damage(const struct hq_event *event, char *text, size_t size)
 		 ", got 0x%" PRIx64,
 		 event->address, event->size, event->offset, event->expected, event->got);
 }
+
+void hq_describe_nonzero(const struct hq_event *event, char *text, size_t size)
+{
+	snprintf(text, size,
+		 "block 0x%" PRIx64 " of %" PRIu64 " bytes, offset %" PRIu64 ": got 0x%" PRIx64
+		 " instead of 0",
+		 event->address, event->size, event->offset, event->got);
+}

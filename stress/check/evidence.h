@@ -40,6 +40,10 @@ const char *hq_fault_print(const struct hq_observations *observations,
 const struct hq_fault_seen *hq_fault_before(const struct hq_observations *observations,
 					    uint64_t time_ns, uint64_t within_ns);
 
+/* A line about the last fault at or before `time_ns`, if there is one; `label`: "injected last". */
+void hq_evidence_fault(const struct hq_observations *observations, uint64_t time_ns,
+		       const char *label, struct hq_finding *finding);
+
 /* The name of the call that an event is about, "malloc"; "?" where it is not known. */
 const char *hq_asked_call_name(uint32_t asked);
 
@@ -51,6 +55,9 @@ bool hq_advice_lied(const struct hq_observations *observations);
 
 /* True if purge advice was refused in this run, and nothing else went wrong that we made. */
 bool hq_only_purges_refused(const struct hq_observations *observations);
+
+/* True if resident memory came so near that limit that something could have gone wrong there. */
+bool hq_limit_was_near(const struct hq_observations *observations, uint64_t limit_bytes);
 
 /* How the events of one kind become a finding. */
 struct hq_event_words {
@@ -75,5 +82,8 @@ void hq_evidence_near(const struct hq_observations *observations, const struct h
 
 /* `describe` for a damaged place: block, size, offset, expected and got. */
 void hq_describe_damage(const struct hq_event *event, char *text, size_t size);
+
+/* `describe` for memory from calloc that is not zero. */
+void hq_describe_nonzero(const struct hq_event *event, char *text, size_t size);
 
 #endif

@@ -102,3 +102,16 @@ const struct hq_fault_seen *hq_fault_before(const struct hq_observations *observ
 	}
 	return best;
 }
+
+void hq_evidence_fault(const struct hq_observations *observations, uint64_t time_ns,
+		       const char *label, struct hq_finding *finding)
+{
+	const struct hq_fault_seen *seen = hq_fault_before(observations, time_ns, UINT64_MAX);
+	char text[HQ_FAULT_TEXT], since[HQ_UNITS_TEXT];
+
+	if (!seen)
+		return;
+	hq_since_gate(observations, seen->fault.time_ns, since);
+	hq_evidence_line(finding, "%s%s%s, in thread %d: %s", label, since[0] ? ", " : "", since,
+			 (int)seen->tid, hq_fault_print(observations, seen, text));
+}

@@ -7,6 +7,8 @@
 
 #include "stress/check/evidence.h"
 
+#define NEAR_SHARE 0.8 /* of a limit */
+
 static bool is_advice(const struct hq_rule_total *rule)
 {
 	return rule->calls == 1u << HQ_CALL_MADVISE;
@@ -52,4 +54,9 @@ bool hq_only_purges_refused(const struct hq_observations *observations)
 		refused += rule->fired;
 	}
 	return refused > 0 && !an_injector_fired(observations);
+}
+
+bool hq_limit_was_near(const struct hq_observations *observations, uint64_t limit_bytes)
+{
+	return (double)observations->rss_peak_bytes >= NEAR_SHARE * (double)limit_bytes;
 }

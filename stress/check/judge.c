@@ -7,11 +7,11 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "stress/check/against.h"
 #include "stress/check/evidence.h"
+#include "stress/check/median.h"
 #include "stress/check/metric.h"
 #include "stress/check/value.h"
 
@@ -28,21 +28,12 @@ struct spread {
 	double judged; /* the median, or the smallest for counts of faults */
 };
 
-static int compare_values(const void *a, const void *b)
-{
-	const double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
 static double median(const struct spread *spread)
 {
 	double sorted[RUNS_MAX];
-	const size_t count = spread->count;
 
-	memcpy(sorted, spread->values, count * sizeof(sorted[0]));
-	qsort(sorted, count, sizeof(sorted[0]), compare_values);
-	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0;
+	memcpy(sorted, spread->values, spread->count * sizeof(sorted[0]));
+	return hq_median(sorted, spread->count);
 }
 
 static double smallest(const struct spread *spread)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "injectors/units.h"
+#include "stress/check/median.h"
 #include "stress/check/metric.h"
 #include "stress/check/slope.h"
 
@@ -158,13 +159,6 @@ int hq_metric_get_rss_end(const struct hq_observations *observations,
 	return 0;
 }
 
-static int compare_bytes(const void *a, const void *b)
-{
-	const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
 int hq_metric_get_rss_median(const struct hq_observations *observations,
 			     const struct hq_metric_name *name, double *value,
 			     struct hq_error *error)
@@ -174,15 +168,14 @@ int hq_metric_get_rss_median(const struct hq_observations *observations,
 	(void)name;
 	if (count == 0)
 		return hq_metric_no_data(error, "there is no sample of resident memory");
-	uint64_t *sorted = malloc(count * sizeof(*sorted));
+	double *sorted = malloc(count * sizeof(*sorted));
 
 	if (!sorted)
 		return hq_metric_no_data(error,
 					 "heapquake itself has no memory to sort the samples");
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = observations->samples[i].rss_bytes;
-	qsort(sorted, count, sizeof(*sorted), compare_bytes);
-	*value = ((double)sorted[(count - 1) / 2] + (double)sorted[count / 2]) / 2.0;
+		sorted[i] = (double)observations->samples[i].rss_bytes;
+	*value = hq_median(sorted, count);
 	free(sorted);
 	return 0;
 }

@@ -80,11 +80,6 @@ const char *hq_moment_stat_name(enum hq_stat stat)
 	return stats[stat].name;
 }
 
-const char *hq_moment_point_name(const struct hq_stats_record *record)
-{
-	return points[record->point];
-}
-
 /* A number that went below zero is shown so, and not as what it wrapped to. */
 static size_t add_number(char *line, size_t room, const char *name, bool is_bytes, uint64_t value)
 {

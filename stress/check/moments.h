@@ -29,9 +29,8 @@ const struct hq_stats_record *hq_moment_at(const struct hq_observations *observa
 uint64_t hq_moment_rss_bytes(const struct hq_observations *observations,
 			     const struct hq_stats_record *record);
 
-/* "allocated", "resident"; and "while it worked", "when everything was freed". */
+/* "allocated", "resident". */
 const char *hq_moment_stat_name(enum hq_stat stat);
-const char *hq_moment_point_name(const struct hq_stats_record *record);
 
 /* One line of evidence: the time, the point, and whatever is known. */
 void hq_moment_show(const struct hq_stats_record *record, struct hq_finding *finding);

@@ -19,8 +19,6 @@
 
 static const char name[] = "oom-graded";
 
-#define NEAR_SHARE 0.8
-
 struct oom_options {
 	uint64_t limit_bytes;
 	double use;
@@ -58,7 +56,7 @@ static void check(const struct hq_observations *observations, const void *option
 		  struct hq_findings *findings)
 {
 	const struct oom_options *chosen = options;
-	const double limit = (double)chosen->limit_bytes, bound = limit * chosen->use;
+	const double bound = (double)chosen->limit_bytes * chosen->use;
 	const bool killed = observations->outcome == HQ_OUTCOME_OOM_KILLED;
 	const uint64_t refused_at = observations->refused_at_bytes;
 
@@ -71,7 +69,7 @@ static void check(const struct hq_observations *observations, const void *option
 	if (killed && (double)observations->requested_last_bytes < bound)
 		add_finding("the kernel killed for the limit", observations->requested_last_bytes,
 			    bound, observations, findings);
-	if (!refused_at && !killed && (double)observations->rss_peak_bytes < NEAR_SHARE * limit)
+	if (!refused_at && !killed && !hq_limit_was_near(observations, chosen->limit_bytes))
 		hq_gap_add(findings, name, "the work never came near the limit");
 }
 

@@ -19,8 +19,6 @@
 
 static const char name[] = "overshoot";
 
-#define NEAR_SHARE 0.8
-
 struct overshoot_options {
 	uint64_t limit_bytes;
 	uint64_t slack_bytes;
@@ -67,7 +65,7 @@ static void check(const struct hq_observations *observations, const void *option
 	if (!observations->is_host)
 		hq_gap_add(findings, name,
 			   "only of a built-in workload is known what was handed out");
-	if ((double)resident < NEAR_SHARE * (double)limit)
+	if (!hq_limit_was_near(observations, limit))
 		hq_gap_add(findings, name, "the work never came near the limit");
 }
 

@@ -13,18 +13,7 @@
 
 static const char name[] = "purge-harmless";
 
-static void add_last_refusal(const struct hq_observations *observations, uint64_t before_ns,
-			     struct hq_finding *finding)
-{
-	const struct hq_fault_seen *seen = hq_fault_before(observations, before_ns, UINT64_MAX);
-	char text[HQ_FAULT_TEXT], since[HQ_UNITS_TEXT];
-
-	if (!seen)
-		return;
-	hq_since_gate(observations, seen->fault.time_ns, since);
-	hq_evidence_line(finding, "injected before it%s%s, in thread %d: %s", since[0] ? ", " : "",
-			 since, (int)seen->tid, hq_fault_print(observations, seen, text));
-}
+static const char before[] = "injected before it";
 
 static void check_nulls(const struct hq_observations *observations, struct hq_findings *findings)
 {
@@ -37,11 +26,11 @@ static void check_nulls(const struct hq_observations *observations, struct hq_fi
 	hq_evidence_line(finding,
 			 "%" PRIu64 " allocations answered NULL, %" PRIu64 " operations given up",
 			 observations->nulls, observations->missed);
-	add_last_refusal(observations,
-			 observations->last_null_ns && observations->gate_open_ns
-				 ? observations->gate_open_ns + observations->last_null_ns
-				 : UINT64_MAX,
-			 finding);
+	hq_evidence_fault(observations,
+			  observations->last_null_ns && observations->gate_open_ns
+				  ? observations->gate_open_ns + observations->last_null_ns
+				  : UINT64_MAX,
+			  before, finding);
 	if (finding)
 		finding->count = observations->nulls ? observations->nulls : observations->missed;
 }
@@ -50,8 +39,8 @@ static void check_end(const struct hq_observations *observations, struct hq_find
 {
 	if (observations->outcome != HQ_OUTCOME_SIGNALED)
 		return;
-	add_last_refusal(
-		observations, UINT64_MAX,
+	hq_evidence_fault(
+		observations, UINT64_MAX, before,
 		hq_finding_add(findings, name,
 			       "the target died though nothing but purge advice had failed"));
 }

@@ -8,7 +8,8 @@
 #include "stress/check/slope.h"
 
 #include <errno.h>
-#include <stdlib.h>
+
+#include "stress/check/median.h"
 
 #define SAMPLES_MIN 16u  /* fewer tell nothing */
 #define SAMPLES_MAX 128u /* more tell nothing new: the cost is their square */
@@ -17,19 +18,6 @@ struct point {
 	double seconds;
 	double bytes;
 };
-
-static int compare(const void *a, const void *b)
-{
-	const double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(values[0]), compare);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2.0;
-}
 
 /* Evenly spread over the samples between the two times; returns how many. */
 static size_t choose(const struct hq_observations *observations, uint64_t from_ns, uint64_t to_ns,
@@ -66,7 +54,7 @@ static double slope_at(const struct point *points, size_t count, size_t at)
 		if (seconds != 0.0)
 			slopes[used++] = (points[i].bytes - points[at].bytes) / seconds;
 	}
-	return used ? median(slopes, used) : 0.0;
+	return used ? hq_median(slopes, used) : 0.0;
 }
 
 int hq_slope_measure(const struct hq_observations *observations, struct hq_slope *slope,
@@ -87,10 +75,10 @@ int hq_slope_measure(const struct hq_observations *observations, struct hq_slope
 	}
 	for (size_t i = 0; i < count; i++)
 		values[i] = slope_at(points, count, i);
-	slope->bytes_per_second = median(values, count);
+	slope->bytes_per_second = hq_median(values, count);
 	for (size_t i = 0; i < count; i++)
 		values[i] = points[i].bytes;
-	slope->median_bytes = median(values, count);
+	slope->median_bytes = hq_median(values, count);
 	slope->span_ns = (uint64_t)((points[count - 1].seconds - points[0].seconds) * 1e9);
 	slope->samples = count;
 	return 0;

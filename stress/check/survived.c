@@ -17,19 +17,6 @@ static const char name[] = "survived";
 /* More would leave no room for the last fault. */
 #define STUCK_SHOWN 6
 
-/* The last fault before the end is where to look first; it is evidence, not proof. */
-static void add_last_fault(const struct hq_observations *observations, struct hq_finding *finding)
-{
-	const struct hq_fault_seen *seen = hq_fault_before(observations, UINT64_MAX, UINT64_MAX);
-	char text[HQ_FAULT_TEXT], since[HQ_UNITS_TEXT];
-
-	if (!seen)
-		return;
-	hq_since_gate(observations, seen->fault.time_ns, since);
-	hq_evidence_line(finding, "injected last%s%s, in thread %d: %s", since[0] ? ", " : "",
-			 since, (int)seen->tid, hq_fault_print(observations, seen, text));
-}
-
 static struct hq_finding *add_exit(const struct hq_observations *observations,
 				   struct hq_findings *findings)
 {
@@ -136,7 +123,8 @@ static void add_circumstances(const struct hq_observations *observations,
 		if (observations->failure[0])
 			hq_evidence_line(finding, "%s", observations->failure);
 	}
-	add_last_fault(observations, finding);
+	/* The last fault before the end is where to look first; it is evidence, not proof. */
+	hq_evidence_fault(observations, UINT64_MAX, "injected last", finding);
 }
 
 static void check(const struct hq_observations *observations, const void *options,

@@ -41,7 +41,6 @@ static void check(const struct hq_observations *observations, const void *option
 		  struct hq_findings *findings)
 {
 	(void)options;
-	(void)options;
 	hq_check_events(observations, &words, findings);
 	hq_check_events(observations, &words_shared, findings);
 }

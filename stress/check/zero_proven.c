@@ -5,19 +5,8 @@
  * has to know. In a run in which an advice lied, dirty memory from calloc is this contract's
  * finding; in every other run it is calloc-zero's.
  */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "stress/check/evidence.h"
 #include "stress/check/table.h"
-
-static void describe(const struct hq_event *event, char *text, size_t size)
-{
-	snprintf(text, size,
-		 "block 0x%" PRIx64 " of %" PRIu64 " bytes, offset %" PRIu64 ": got 0x%" PRIx64
-		 " instead of 0",
-		 event->address, event->size, event->offset, event->got);
-}
 
 static bool counts(const struct hq_observations *observations, const struct hq_event *event,
 		   const void *context)
@@ -31,7 +20,7 @@ static const struct hq_event_words words = {
 	.kind = HQ_EVENT_NONZERO,
 	.checker = "zero-proven",
 	.sentence = "calloc took pages for zero that an advice had not emptied",
-	.describe = describe,
+	.describe = hq_describe_nonzero,
 	.counts = counts,
 };
 
