@@ -14,7 +14,7 @@ from bench_peers import allocators, environment, ratio_to_best
 
 PAIRS = 200000
 TIMEOUT_S = 300
-# What is aimed at. A batch takes 44.6, 3.6 more than its goal: 12 of them are the loop and the calls.
+# What is aimed at. A batch takes 44, 3 more than its goal: 13 of them are the loop and the calls.
 GOALS = {"hot": 58, "ring": 55, "batch": 41, "calloc": 94}
 WHAT = {
     "hot": "64 B, one at a time",

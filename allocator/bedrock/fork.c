@@ -4,7 +4,9 @@
  *
  * The forking thread takes all locks, in the order of their ranks, and both sides give them. No
  * purge is under way then, since purges run under the decay locks; so no page is lent out in the
- * child. What is lost in the child are the caches of the threads that do not exist there.
+ * child. What is lost in the child are the caches of the threads that do not exist there, and the
+ * huge mappings that one of them was just making or unmapping: that is done without a lock, so the
+ * child may have such a mapping, its charge, or both, and knows nothing of them.
  */
 #include <pthread.h>
 

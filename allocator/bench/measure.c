@@ -8,6 +8,7 @@
  */
 #include "allocator/bench/bench.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -87,14 +88,11 @@ pthread_t bench_thread(void *(*run)(void *), void *argument)
 static long read_kib(const char *path, const char *name)
 {
 	static char text[8192];
-	FILE *file = fopen(path, "r");
-	size_t length;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = read(fd, text, sizeof(text) - 1);
 
-	if (!file)
-		return 0;
-	length = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[length] = '\0';
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
 	const char *line = strstr(text, name);
 
 	return line ? strtol(line + strlen(name), NULL, 10) : 0;
