@@ -106,6 +106,8 @@ Test(failures, mmap_refused_in_a_running_program_serves_from_what_is_there)
 	for (int i = 0; i < 1000; i++)
 		bedrock_free(blocks[i]);
 	faults.mmap.error = ENOMEM;
+	cr_assert_null(bedrock_malloc(64 * MIB));
+	cr_assert_gt(faults.mmap.hit, 0);
 	for (int i = 0; i < 900; i++) {
 		blocks[i] = bedrock_malloc(2000 - i);
 		cr_assert(blocks[i], "block %d", i);
@@ -169,6 +171,8 @@ Test(failures, mmap_refused_at_the_first_allocation_of_a_thread_does_not_crash)
 
 	bedrock_free(bedrock_malloc(48));
 	faults.mmap.error = ENOMEM;
+	cr_assert_null(bedrock_malloc(64 * MIB));
+	cr_assert_gt(faults.mmap.hit, 0);
 	for (int i = 0; i < 200; i++) {
 		cr_assert_eq(pthread_create(&thread, NULL, allocate_first, NULL), 0);
 		cr_assert_eq(pthread_join(thread, &block), 0);
@@ -530,13 +534,42 @@ Test(failures, madvise_is_believed_only_if_it_is_trusted)
 	}
 }
 
-Test(failures, getcpu_unknown_uses_some_arena)
+Test(failures, madvise_free_refused_otherwise_leaves_pages_dirty_and_is_tried_again)
 {
-	faults.getcpu.error = ENOSYS;
-	void *block = bedrock_malloc(100);
+	bedrock_heap.options.muzzy_decay_ms = 100000;
+	faults.madvise.error = EAGAIN;
+	faults.madvise.advice = MADV_FREE;
+	void *pin = bedrock_malloc(100000);
 
-	cr_assert(block);
-	bedrock_free(block);
+	make_dirty(20, 100000);
+	stay_alive(100);
+	cr_assert_gt(faults.madvise.hit, 0);
+	cr_assert_eq(stats_now().muzzy_bytes, 0);
+	cr_assert_gt(stats_now().dirty_bytes, 0);
+	faults.madvise.error = 0;
+	stay_alive(2600);
+	cr_assert_gt(stats_now().muzzy_bytes, 0);
+	bedrock_free(pin);
+}
+
+Test(failures, mincore_refused_after_a_purge_under_a_limit_leaves_pages_charged)
+{
+	bedrock_limit_memory(64 * MIB, 0);
+	void *pin = bedrock_malloc(100000);
+
+	make_dirty(20, 100000);
+	uint64_t charged_bytes = bedrock_resident();
+
+	faults.mincore.error = ENOMEM;
+	bedrock_purge();
+	cr_assert_gt(faults.mincore.hit, 0);
+	cr_assert_geq(bedrock_resident() + MIB, charged_bytes, "but for credit");
+	cr_assert_gt(stats_now().dirty_bytes, MIB);
+	faults.mincore.error = 0;
+	bedrock_purge();
+	cr_assert_eq(stats_now().dirty_bytes, 0);
+	cr_assert_lt(bedrock_resident() + MIB, charged_bytes);
+	bedrock_free(pin);
 }
 
 Test(failures, pthread_create_refused_is_retried_with_back_off_and_decay_goes_on)

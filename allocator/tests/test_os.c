@@ -6,6 +6,10 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
+#include <sys/syscall.h>
 
 #include "allocator/bedrock/atomic.h"
 #include "allocator/bedrock/os.h"
@@ -75,6 +79,30 @@ Test(os, cpu_agrees_with_what_the_process_may_use)
 {
 	cr_assert_geq(bedrock_os_cpu_count(), 1);
 	cr_assert_lt(bedrock_os_cpu(), 1u << 16);
+}
+
+/* The kernel keeps the number of the CPU for this thread no more. -> is that so? */
+static bool end_rseq(void)
+{
+#if __has_include(<sys/rseq.h>)
+	char *area = (char *)__builtin_thread_pointer() + __rseq_offset;
+
+	return syscall(SYS_rseq, area, 32, 1 /* unregister */, RSEQ_SIG) == 0;
+#else
+	return true;
+#endif
+}
+
+Test(os, cpu_that_getcpu_does_not_tell_is_the_first_and_errno_is_as_before)
+{
+	if (!end_rseq())
+		cr_skip_test("the kernel goes on to keep the CPU number, getcpu is not asked");
+	fault_install();
+	faults.getcpu.error = ENOSYS;
+	errno = 99;
+	cr_assert_eq(bedrock_os_cpu(), 0);
+	cr_assert_eq(faults.getcpu.hit, 1);
+	cr_assert_eq(errno, 99);
 }
 
 Test(os, clock_does_not_run_backwards)

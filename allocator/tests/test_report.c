@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report as text and as JSON, and that it is whole, bounded and free of allocations.
+ * The report as text and as JSON, that it is whole and takes no block, and when a process prints
+ * it.
  */
 #include <criterion/criterion.h>
-#include <criterion/redirect.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/heap.h"
-#include "allocator/bedrock/report.h"
 
 static char written[65536];
 
@@ -89,22 +91,63 @@ Test(report, text_has_a_line_per_figure)
 	cr_assert_null(strpbrk(written, "{}[]\""));
 }
 
-Test(report, printing_allocates_nothing)
+/* What is freed rests in the cache or as dirty: with both empty before, no block passes unseen. */
+Test(report, printing_takes_no_block_not_even_for_a_while)
 {
 	struct bedrock_stats before;
 	struct bedrock_stats after;
 
+	bedrock_heap.options.dirty_decay_ms = -1;
+	bedrock_free(bedrock_malloc(100));
+	bedrock_purge();
 	bedrock_stats_read(&before);
+	cr_assert_eq(before.allocated_bytes, 0);
+	cr_assert_eq(before.dirty_bytes, 0);
 	bedrock_stats_print(append, written, "J");
+	bedrock_stats_print(append, written, NULL);
 	bedrock_stats_read(&after);
-	cr_assert_eq(before.allocated_bytes, after.allocated_bytes);
-	cr_assert_eq(before.mapped_bytes, after.mapped_bytes);
+	cr_assert_eq(after.allocated_bytes, 0);
+	cr_assert_eq(after.dirty_bytes, 0);
+	cr_assert_eq(after.mapped_bytes, before.mapped_bytes);
+	bedrock_free(bedrock_malloc(100));
+	bedrock_stats_read(&after);
+	cr_assert_gt(after.allocated_bytes, 0, "a block that was taken for a while is seen");
+}
+
+/* What a process says on stderr when it ends as any program does. */
+static void end_a_process(bool is_asked, char *out, size_t out_bytes)
+{
+	size_t length = 0;
+	ssize_t more;
+	int ends[2];
+	int status;
+
+	cr_assert_eq(pipe(ends), 0);
+	pid_t child = fork();
+
+	if (child == 0) {
+		dup2(ends[1], STDERR_FILENO);
+		bedrock_heap.options.is_stats_print = is_asked;
+		exit(0);
+	}
+	close(ends[1]);
+	while ((more = read(ends[0], out + length, out_bytes - 1 - length)) > 0)
+		length += (size_t)more;
+	out[length] = '\0';
+	close(ends[0]);
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(status, 0);
+}
+
+Test(report, end_of_the_process_prints_the_text_if_asked)
+{
+	end_a_process(true, written, sizeof(written));
+	cr_assert_eq(strncmp(written, "bedrock\n  version", 17), 0, "%s", written);
+	cr_assert_not_null(strstr(written, "\nstats\n  allocated_bytes           "));
 }
 
 Test(report, end_of_the_process_is_silent_unless_asked)
 {
-	cr_redirect_stderr();
-	bedrock_report_at_exit();
-	fflush(stderr);
-	cr_assert_stderr_eq_str("");
+	end_a_process(false, written, sizeof(written));
+	cr_assert_str_empty(written);
 }
