@@ -169,11 +169,13 @@ static uint64_t live_in_child(int purge_error, int unmap_error)
 		      ((purge_error && !faults.madvise.hit) ||
 		       (unmap_error && !faults.munmap.hit)));
 	}
+	cr_assert_gt(child, 0);
+	/* Or a child that dies early is waited for in vain. */
+	close(ends[1]);
 	cr_assert_eq(read(ends[0], &resident, sizeof(resident)), (ssize_t)sizeof(resident));
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	cr_assert_eq(status, 0, "the fault did not fire");
 	close(ends[0]);
-	close(ends[1]);
 	return resident;
 }
 

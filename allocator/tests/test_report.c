@@ -130,6 +130,7 @@ static void end_a_process(bool is_asked, char *out, size_t out_bytes)
 		bedrock_heap.options.is_stats_print = is_asked;
 		exit(0);
 	}
+	cr_assert_gt(child, 0);
 	close(ends[1]);
 	while ((more = read(ends[0], out + length, out_bytes - 1 - length)) > 0)
 		length += (size_t)more;
