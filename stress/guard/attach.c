@@ -8,6 +8,7 @@
 
 #include "injectors/syscall/raw.h"
 #include "stress/guard/guard.h"
+#include "stress/wire/wire_raw.h"
 
 #define PATH_ROOM 64
 
@@ -66,31 +67,13 @@ static bool find_path(char path[PATH_ROOM])
 	return found;
 }
 
-static bool is_sound(const struct hq_wire *wire)
-{
-	return wire->magic == HQ_WIRE_MAGIC && wire->version == HQ_WIRE_VERSION &&
-	       wire->size == sizeof(*wire) && wire->config.guard_every != 0;
-}
-
 struct hq_wire *hq_guard_attach(void)
 {
 	char path[PATH_ROOM];
-	long address = -1;
+	struct hq_wire *const wire = find_path(path) ? hq_wire_map_raw(path) : NULL;
 
-	if (!find_path(path))
-		return NULL;
-	const long fd = hq_raw4(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0);
-
-	if (fd < 0)
-		return NULL;
-	if (hq_raw3(SYS_lseek, fd, 0, SEEK_END) >= (long)sizeof(struct hq_wire))
-		address = hq_raw6(SYS_mmap, 0, sizeof(struct hq_wire), PROT_READ | PROT_WRITE,
-				  MAP_SHARED, fd, 0);
-	hq_raw1(SYS_close, fd);
-	if ((unsigned long)address > -4096ul)
-		return NULL;
-	if (is_sound((struct hq_wire *)address))
-		return (struct hq_wire *)address;
-	hq_raw3(SYS_munmap, address, sizeof(struct hq_wire), 0);
+	if (wire == NULL || wire->config.guard_every != 0)
+		return wire;
+	hq_raw3(SYS_munmap, (long)wire, sizeof(*wire), 0);
 	return NULL;
 }

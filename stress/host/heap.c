@@ -190,20 +190,10 @@ void hq_heap_check_refusal(struct hq_heap *heap, uint64_t size, int failure)
 					       .got = (uint64_t)failure });
 }
 
-/* Of all workers: one may free what another one asked for. */
-static uint64_t live_bytes(const struct hq_heap *heap)
-{
-	const struct hq_wire_worker *const first = heap->worker - heap->index;
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < heap->worker_count; i++)
-		sum += hq_load_relaxed(&first[i].requested_bytes);
-	return (int64_t)sum > 0 ? sum : 0;
-}
-
 static void note_refusal(struct hq_heap *heap, uint64_t size)
 {
-	const uint64_t at = live_bytes(heap) + size;
+	const struct hq_wire_worker *const workers = heap->worker - heap->index;
+	const uint64_t at = hq_wire_live_bytes(workers, heap->worker_count) + size;
 	const uint64_t least = hq_load_relaxed(&heap->worker->refused_at_bytes);
 
 	if (least == 0 || at < least)

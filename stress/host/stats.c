@@ -33,16 +33,6 @@ void hq_stats_find(struct hq_stats_source *source, struct hq_wire *wire)
 	}
 }
 
-/* One worker may free what another one asked for, so only the sum means something. */
-static uint64_t live_bytes(const struct hq_wire *wire)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < wire->config.worker_count && i < HQ_WIRE_WORKERS; i++)
-		sum += hq_load_relaxed(&wire->workers[i].requested_bytes);
-	return (int64_t)sum > 0 ? sum : 0;
-}
-
 static void read_rss(struct hq_stats_record *record)
 {
 	char text[128];
@@ -68,13 +58,13 @@ static void read_more(struct hq_stats_record *record)
 static void read_moment(const struct hq_stats_source *source, const struct hq_wire *wire,
 			struct hq_stats_record *record)
 {
-	const uint64_t before = live_bytes(wire);
+	const uint64_t before = hq_wire_live_bytes(wire->workers, wire->config.worker_count);
 
 	record->time_ns = hq_clock_ns();
 	if (source->family != NULL)
 		source->family->read(source, record);
 	record->took_ns = hq_clock_ns() - record->time_ns;
-	const uint64_t after = live_bytes(wire);
+	const uint64_t after = hq_wire_live_bytes(wire->workers, wire->config.worker_count);
 
 	record->live_bytes = before < after ? before : after;
 	record->live_spread_bytes = before < after ? after - before : before - after;

@@ -8,13 +8,12 @@
  * at all and says nothing: it may sit in the preload list of a program that is not under test.
  */
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "injectors/syscall/raw.h"
 #include "stress/preload/preload.h"
+#include "stress/wire/wire_raw.h"
 
 #define GO_WAIT_NS 200000000ull /* for a controller that names no deadline of its own */
 #define GO_STEP_NS 500000ull
@@ -55,33 +54,6 @@ static void read_auxiliary(char **environment)
 static bool failed(long address)
 {
 	return (unsigned long)address > -4096ul;
-}
-
-static bool is_sound(const struct hq_wire *wire)
-{
-	return wire->magic == HQ_WIRE_MAGIC && wire->version == HQ_WIRE_VERSION &&
-	       wire->size == sizeof(*wire);
-}
-
-static struct hq_wire *map_wire(const char *path)
-{
-	const long fd = hq_raw4(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0);
-	struct hq_wire *wire = NULL;
-	long address = -1;
-
-	if (fd < 0)
-		return NULL;
-	if (hq_raw3(SYS_lseek, fd, 0, SEEK_END) >= (long)sizeof(*wire))
-		address = hq_raw6(SYS_mmap, 0, sizeof(*wire), PROT_READ | PROT_WRITE, MAP_SHARED,
-				  fd, 0);
-	hq_raw1(SYS_close, fd);
-	if (failed(address))
-		return NULL;
-	wire = (struct hq_wire *)address;
-	if (is_sound(wire))
-		return wire;
-	hq_raw3(SYS_munmap, address, sizeof(*wire), 0);
-	return NULL;
 }
 
 /* A page that reads 0 in a forked child. Without it only forks by fork() itself are noticed. */
@@ -161,7 +133,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	(void)argc;
 	(void)argv;
 	hq_interpose_resolve();
-	if (!path || !(wire = map_wire(path)))
+	if (!path || !(wire = hq_wire_map_raw(path)))
 		return;
 	hq_preload.page_bytes = 4096;
 	read_auxiliary(environment);

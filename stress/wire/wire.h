@@ -12,6 +12,7 @@
 #ifndef HQ_STRESS_WIRE_WIRE_H
 #define HQ_STRESS_WIRE_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -259,6 +260,23 @@ struct hq_wire {
 	struct hq_wire_worker workers[HQ_WIRE_WORKERS];
 };
 
+/* Whether what was mapped is a wire, and of this version. */
+static inline bool hq_wire_is_sound(const struct hq_wire *wire)
+{
+	return wire->magic == HQ_WIRE_MAGIC && wire->version == HQ_WIRE_VERSION &&
+	       wire->size == sizeof(*wire);
+}
+
+/* What `count` workers, all there are, hold: one may free what another one asked for. */
+static inline uint64_t hq_wire_live_bytes(const struct hq_wire_worker *workers, uint64_t count)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < count && i < HQ_WIRE_WORKERS; i++)
+		sum += hq_load_relaxed(&workers[i].requested_bytes);
+	return (int64_t)sum > 0 ? sum : 0;
+}
+
 /* ---- for the controller: wire.c ---- */
 
 /* Makes an empty wire. *fd stays open as long as targets may start; close both with
@@ -272,7 +290,7 @@ void hq_wire_destroy(struct hq_wire *wire, int fd);
  */
 int hq_wire_populate(struct hq_wire *wire, uint32_t worker_count);
 
-/* ---- for the host: wire_attach.c (the preloaded library has its own, without libc) ---- */
+/* ---- for the host: wire_attach.c (preloaded libraries have wire_raw.h, without libc) ---- */
 
 /* Maps the wire named by the environment. 0 or -errno. */
 int hq_wire_attach(struct hq_wire **wire);

@@ -25,8 +25,7 @@ static int map_wire(int fd, struct hq_wire **wire)
 	mapped = mmap(NULL, sizeof(*mapped), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED)
 		return -errno;
-	if (mapped->magic != HQ_WIRE_MAGIC || mapped->version != HQ_WIRE_VERSION ||
-	    mapped->size != sizeof(*mapped)) {
+	if (!hq_wire_is_sound(mapped)) {
 		munmap(mapped, sizeof(*mapped));
 		return -EPROTO;
 	}
