@@ -256,7 +256,7 @@ def cell(result):
 
 
 def print_table(rows, names, cells):
-    widths = [22, 26] + [14] * len(names)
+    widths = [22, 32] + [14] * len(names)
     line = "".join("%%-%ds" % width for width in widths)
     print((line % ("bug", "heapquake", *names)).rstrip())
     for row in rows:
