@@ -48,7 +48,8 @@ TARGET_SRC    := $(sort $(wildcard injectors/decide.c injectors/contract.c injec
 		 injectors/syscall/split.c))
 
 PROGRAMS := $(B)/heapquake $(B)/heapquake-host $(B)/libheapquake-preload.so \
-	    $(B)/libheapquake-guard.so $(B)/libbedrock.so $(B)/libbedrock.a $(if $(FAULTY_SRC),$(B)/libfaulty.so)
+	    $(B)/libheapquake-guard.so $(B)/libbedrock.so $(B)/libbedrock-debug.so \
+	    $(B)/libbedrock.a $(if $(FAULTY_SRC),$(B)/libfaulty.so)
 
 .PHONY: all
 all: $(PROGRAMS) ## build everything (the default)
@@ -78,6 +79,16 @@ $(B)/libbedrock.so: $(call obj,$(BEDROCK_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,now -o $@ $^ -lpthread
 
+# All invariants checked, for allocator authors and for programs that are suspected of misuse.
+$(B)/checked/%.o: %.c
+	$(call say,CC,$< checked)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -DBEDROCK_DEBUG=2 $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/libbedrock-debug.so: $(patsubst %.c,$(B)/checked/%.o,$(BEDROCK_SRC))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,now -o $@ $^ -lpthread
+
 $(B)/libfaulty.so: $(call obj,$(FAULTY_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,now -o $@ $^ -lpthread
@@ -93,7 +104,7 @@ $(B)/libbedrock.a: $(filter-out %/operators.o,$(call obj,$(BEDROCK_SRC))) \
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(B)/obj/allocator/%.o $(B)/archive/allocator/%.o: CFLAGS += -fvisibility=hidden -ftls-model=initial-exec $(MALLOC_IS_OPAQUE)
+$(B)/obj/allocator/%.o $(B)/archive/allocator/%.o $(B)/checked/allocator/%.o: CFLAGS += -fvisibility=hidden -ftls-model=initial-exec $(MALLOC_IS_OPAQUE)
 $(B)/obj/stress/host/%.o $(B)/obj/stress/workload/%.o: CFLAGS += $(MALLOC_IS_OPAQUE)
 $(B)/obj/stress/%.o $(B)/obj/injectors/%.o: CFLAGS += $(PKG_CFLAGS)
 
