@@ -20,7 +20,8 @@ OPT ?= -O2
 SAN_asan := -fsanitize=address,undefined -fno-omit-frame-pointer
 SAN_tsan := -fsanitize=thread
 SAN := $(SAN_$(VARIANT))
-CPPFLAGS += -D_GNU_SOURCE -I.
+# bedrock checks itself where an outer checker looks on as well.
+CPPFLAGS += -D_GNU_SOURCE -I. $(if $(filter asan,$(VARIANT)),-DBEDROCK_DEBUG=2)
 CFLAGS += -std=gnu11 $(OPT) -g -fPIC $(WARN) $(WERROR) $(SAN)
 LDFLAGS += $(SAN)
 MALLOC_IS_OPAQUE := -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
@@ -83,7 +84,7 @@ $(B)/libbedrock.so: $(call obj,$(BEDROCK_SRC))
 $(B)/checked/%.o: %.c
 	$(call say,CC,$< checked)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -DBEDROCK_DEBUG=2 $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) -UBEDROCK_DEBUG -DBEDROCK_DEBUG=3 $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/libbedrock-debug.so: $(patsubst %.c,$(B)/checked/%.o,$(BEDROCK_SRC))
 	$(call say,LINK,$@)

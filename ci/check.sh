@@ -53,7 +53,7 @@ e2e() {
 scenarios() {
 	local json good bad skip status
 	json=$(mktemp)
-	"$build/heapquake" run --jobs=2 --tags=quick --allocator=all --results=none --format="text,tap:$json" scenarios
+	"$build/heapquake" run --jobs=2 --tags=quick --allocator="all,$build/libbedrock-debug.so" --results=none --format="text,tap:$json" scenarios
 	status=$?
 	good=$(grep -cE '^ok ' "$json")
 	skip=$(grep -cE '^ok .*# SKIP' "$json")

@@ -149,11 +149,8 @@ size_t bedrock_malloc_usable_size(void *block)
 {
 	if (!block)
 		return 0;
-	unsigned class_index = bedrock_chunk_class_of(block);
-
-	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
-		return bedrock_large_usable_bytes(block);
-	return bedrock_class_bytes(class_index);
+	bedrock_live_asked("size", block);
+	return bedrock_fast_bytes(block);
 }
 
 static void *bedrock_alloc_aligned_slow(unsigned class_index, size_t align_bytes, size_t bytes)
@@ -177,9 +174,9 @@ static inline void *bedrock_alloc_aligned(size_t align_bytes, size_t bytes)
 	/* The magazine of no class is always empty. */
 	void *block = bedrock_fast_pop(bedrock_cache_hot(class_index));
 
-	return bedrock_likely(block != NULL)
-		       ? block
-		       : bedrock_alloc_aligned_slow(class_index, align_bytes, bytes);
+	if (bedrock_unlikely(!block))
+		block = bedrock_alloc_aligned_slow(class_index, align_bytes, bytes);
+	return bedrock_live_filled(block);
 }
 
 int bedrock_posix_memalign(void **out, size_t align_bytes, size_t bytes)
@@ -274,12 +271,16 @@ static void *bedrock_resize(void *block, size_t usable_bytes, size_t bytes)
 
 static void *bedrock_realloc_block(void *block, size_t bytes)
 {
+	bedrock_live_asked("realloc", block);
 	unsigned class_index = bedrock_chunk_class_of(block);
-	size_t usable_bytes = bedrock_malloc_usable_size(block);
+	size_t usable_bytes = bedrock_fast_bytes(block);
 
 	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE) {
+		/* What it leaves when it moves may be somebody else's at once. */
+		bedrock_live_taken("realloc", block);
 		void *resized = bedrock_resize(block, usable_bytes, bytes);
 
+		(void)bedrock_live_given(resized ? resized : block);
 		if (resized)
 			return resized;
 	} else if (bedrock_realloc_fits(class_index, bytes)) {

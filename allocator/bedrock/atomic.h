@@ -24,11 +24,17 @@
 #define bedrock_add_release(p, v)      atomic_fetch_add_explicit((p), (v), memory_order_release)
 #define bedrock_sub_relaxed(p, v)      atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
 #define bedrock_sub_acq_rel(p, v)      atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
+#define bedrock_or_relaxed(p, v)       atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
+#define bedrock_and_relaxed(p, v)      atomic_fetch_and_explicit((p), (v), memory_order_relaxed)
 
-/* On failure *expected holds the value seen, loaded relaxed. The weak forms may fail spuriously. */
+/* On failure *expected holds the value seen, loaded relaxed (acquire in acq_rel's strong form). The
+ * weak forms may fail spuriously. */
 #define bedrock_cas_acquire(p, expected, v)                                                        \
 	atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acquire,        \
 						memory_order_relaxed)
+#define bedrock_cas_acq_rel(p, expected, v)                                                        \
+	atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acq_rel,        \
+						memory_order_acquire)
 #define bedrock_cas_weak_relaxed(p, expected, v)                                                   \
 	atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_relaxed,          \
 					      memory_order_relaxed)

@@ -5,7 +5,8 @@
  * BEDROCK_DEBUG chooses the tier when the library is built:
  *   0  assertions are not compiled (their expressions are still type-checked);
  *   1  cheap assertions, one comparison each, and the lock order;
- *   2  also the invariants of whole structures (the x_is_valid functions).
+ *   2  also the invariants of whole structures (the x_is_valid functions);
+ *   3  also the map of live blocks, which takes memory of its own: see live.h.
  *
  * Code after a failed assertion is never reached. The printer uses a small buffer on the stack
  * and write(2), because it may run while the allocator is in any state at all.

@@ -16,6 +16,8 @@
 #include "allocator/bedrock/chunk.h"
 #include "allocator/bedrock/classes.h"
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/large.h"
+#include "allocator/bedrock/live.h"
 
 /* The slow paths, in api.c. They set errno, keep the heap initialised and the clock watched. */
 void *bedrock_malloc_slow(size_t bytes);
@@ -55,11 +57,22 @@ static inline void *bedrock_fast_take(size_t bytes)
 	return NULL;
 }
 
+/* How long a block really is. */
+static inline size_t bedrock_fast_bytes(const void *block)
+{
+	unsigned class_index = bedrock_chunk_class_of(block);
+
+	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
+		return bedrock_large_usable_bytes(block);
+	return bedrock_class_bytes(class_index);
+}
+
 static inline void *bedrock_fast_malloc(size_t bytes)
 {
 	void *block = bedrock_fast_take(bytes);
 
-	return bedrock_likely(block != NULL) ? block : bedrock_malloc_slow(bytes);
+	return bedrock_live_filled(bedrock_likely(block != NULL) ? block
+								 : bedrock_malloc_slow(bytes));
 }
 
 static inline void *bedrock_fast_calloc(size_t count, size_t item_bytes)
@@ -70,13 +83,15 @@ static inline void *bedrock_fast_calloc(size_t count, size_t item_bytes)
 		bytes = SIZE_MAX;
 	void *block = bedrock_fast_take(bytes);
 
-	return bedrock_likely(block != NULL) ? memset(block, 0, bytes) : bedrock_calloc_slow(bytes);
+	return bedrock_live_given(bedrock_likely(block != NULL) ? memset(block, 0, bytes)
+								: bedrock_calloc_slow(bytes));
 }
 
 static inline void bedrock_fast_free(void *block)
 {
 	if (bedrock_unlikely(!block))
 		return;
+	bedrock_live_freed(block);
 	struct bedrock_hot BEDROCK_OWN *hot =
 		bedrock_front_hot(bedrock_front_own(), bedrock_chunk_key_of(block));
 

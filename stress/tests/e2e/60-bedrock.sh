@@ -138,3 +138,71 @@ test_bedrock_without_a_runtime_says_so() {
 	expect 134 sh -c './none; exit $?'
 	says err 'bedrock: no memory for operator new, and no C\+\+ runtime to throw with'
 }
+
+# dies NUMBER PATTERN: that misuse ends the process with a line that says why.
+dies() {
+	expect 134 sh -c "LD_PRELOAD=$BUILD/libbedrock-debug.so ./misuse $1; exit \$?"
+	says err "^bedrock: $2$"
+}
+
+test_debug_library_names_misuse() {
+	cat >misuse.c <<-'C'
+		#include <malloc.h>
+		#include <stdlib.h>
+		int main(int argc, char **argv)
+		{
+		    char *small = malloc(100), *large = malloc(100000), *huge = malloc(10 << 20), local[64];
+		    char *volatile inside = local;
+		    switch (atoi(argv[argc - 1])) {
+		    case 1: free(small); free(small); break;
+		    case 2: free(large); free(large); break;
+		    case 3: free(huge); free(huge); break;
+		    case 4: free(small + 16); break;
+		    case 5: free(large + 5000); break;
+		    case 6: free(huge + (5 << 20)); break;
+		    case 7: free(inside); break;
+		    case 8: free(small); small = realloc(small, 300); break;
+		    case 9: free(huge); huge = realloc(huge, 30 << 20); break;
+		    case 10: return (int)malloc_usable_size(small + 8);
+		    case 11: huge = realloc(huge, 100 << 20); huge = realloc(huge, 1 << 20); free(realloc(huge, 10)); break;
+		    case 12: free(NULL); return small[1] != small[50] || (unsigned char)small[50] != 0xa5;
+		    }
+		    return 0;
+		}
+	C
+	gcc -w -O0 -o misuse misuse.c
+	local address='0x[0-9a-f]+'
+	for number in 1 2 3; do
+		dies "$number" "free of $address, which is no block: freed before, or never one"
+	done
+	dies 4 "free of $address, which is inside of the block $address of 112 bytes"
+	dies 5 "free of $address, which is inside of the block $address of 102400 bytes"
+	dies 6 "free of $address, which is inside of the block $address of 10485760 bytes"
+	dies 7 "free of $address, which is not from here"
+	for number in 8 9; do
+		dies "$number" "realloc of $address, which is no block: freed before, or never one"
+	done
+	dies 10 "size of $address, which is inside of the block $address of 112 bytes"
+	for number in 11 12; do
+		expect 0 env LD_PRELOAD="$BUILD/libbedrock-debug.so" ./misuse "$number"
+	done
+}
+
+test_debug_library_runs_programs_as_they_are() {
+	local library=$BUILD/libbedrock-debug.so
+	cat >work.py <<-'P'
+		import json, threading
+		def work():
+		    for i in range(20): json.loads(json.dumps([{"key": list(range(200))}] * 50))
+		threads = [threading.Thread(target=work) for _ in range(4)]
+		[thread.start() for thread in threads]
+		[thread.join() for thread in threads]
+	P
+	expect 0 env LD_PRELOAD="$library" python3 work.py
+	expect 0 env LD_PRELOAD="$library" gcc -O2 -D_GNU_SOURCE -I"$TOP" -c "$TOP/allocator/bedrock/pages.c"
+	git init -q tree
+	cp -r "$TOP/allocator" tree
+	expect 0 env LD_PRELOAD="$library" git -C tree add -A
+	expect 0 env LD_PRELOAD="$library" git -C tree -c user.name=x -c user.email=x commit -qm x
+	expect 0 env LD_PRELOAD="$library" git -C tree log -p --stat
+}
