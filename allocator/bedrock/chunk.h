@@ -89,6 +89,7 @@ struct bedrock_huge_part {
 	 * decay may cut it off. Less than mapped_bytes exactly on the ring of those.
 	 */
 	size_t used_bytes;
+	/* Where the block begins, or 0 while there is none. */
 	size_t offset_bytes;
 	uint64_t freed_ns;
 	struct bedrock_chunk *next;

@@ -449,6 +449,7 @@ void bedrock_huge_free(struct bedrock_huge *huge, void *block, bool is_kept)
 	bedrock_huge_own_whole(huge, chunk);
 	size_t bytes = chunk->huge.mapped_bytes;
 
+	chunk->huge.offset_bytes = 0;
 	bedrock_sub_relaxed(&huge->live_bytes, chunk->huge.charged_bytes);
 	bedrock_sub_relaxed(&huge->live_count, 1);
 	if (huge->oversize_bytes && bytes >= huge->oversize_bytes)
@@ -457,6 +458,14 @@ void bedrock_huge_free(struct bedrock_huge *huge, void *block, bool is_kept)
 		bedrock_huge_keep(huge, chunk);
 	else
 		bedrock_huge_unmap(huge, chunk);
+}
+
+bool bedrock_huge_begins(const void *block)
+{
+	const struct bedrock_chunk *chunk = bedrock_chunk_of(block);
+
+	return !chunk->arena && chunk->huge.offset_bytes > 0 &&
+	       (const char *)chunk + chunk->huge.offset_bytes == block;
 }
 
 size_t bedrock_huge_usable_bytes(const void *block)

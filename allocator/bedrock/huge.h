@@ -79,6 +79,12 @@ static inline uint64_t bedrock_huge_unused_bytes(const struct bedrock_huge *huge
 	       bedrock_load_relaxed(&huge->stuck.bytes);
 }
 
+/*
+ * Does a huge block in use begin here? For an address that the page map knows nothing of, in a
+ * chunk of whatever kind.
+ */
+bool bedrock_huge_begins(const void *block);
+
 /* How many bytes of the block may be used. */
 size_t bedrock_huge_usable_bytes(const void *block);
 

@@ -12,10 +12,26 @@
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/misuse.h"
 
 static inline bool bedrock_block_is_huge(const void *block)
 {
 	return bedrock_chunk_class_of(block) == BEDROCK_CLASS_NONE;
+}
+
+/*
+ * Blocks are looked at before they are freed or resized. The page map knows a large one by its
+ * first page, and not any more once it is freed; a header knows where its huge block begins. A huge
+ * block whose mapping is gone cannot be asked.
+ */
+static void bedrock_large_expect(const char *call, const void *block)
+{
+	bool begins_here = bedrock_block_is_huge(block)
+				   ? bedrock_huge_begins(block)
+				   : ((uintptr_t)block & (BEDROCK_PAGE_BYTES - 1)) == 0;
+
+	if (bedrock_unlikely(!begins_here))
+		bedrock_misuse_no_block(call, block);
 }
 
 static uint32_t bedrock_large_pages(size_t bytes)
@@ -74,6 +90,7 @@ void bedrock_large_free(void *block)
 {
 	struct bedrock_heap *heap = &bedrock_heap;
 
+	bedrock_large_expect("free", block);
 	if (bedrock_block_is_huge(block)) {
 		bedrock_huge_free(&heap->huge, block,
 				  bedrock_load_relaxed(&heap->options.dirty_decay_ms) != 0);
@@ -113,6 +130,7 @@ static void *bedrock_run_resize(void *block, size_t bytes)
 
 void *bedrock_large_resize(void *block, size_t bytes)
 {
+	bedrock_large_expect("realloc", block);
 	if (!bedrock_block_is_huge(block))
 		return bedrock_run_resize(block, bytes);
 	/* What fits a run now had better become one. */

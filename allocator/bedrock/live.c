@@ -5,13 +5,12 @@
  */
 #include "allocator/bedrock/live.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "allocator/bedrock/atomic.h"
 #include "allocator/bedrock/fast.h"
+#include "allocator/bedrock/misuse.h"
 #include "allocator/bedrock/os.h"
-#include "allocator/bedrock/text.h"
 
 #define BEDROCK_LIVE_GRAIN_SHIFT 4
 #define BEDROCK_LIVE_WORD_SHIFT  (BEDROCK_LIVE_GRAIN_SHIFT + 6)
@@ -157,52 +156,18 @@ enum bedrock_live bedrock_live_find(const void *address, void **start)
 
 #if BEDROCK_DEBUG >= 3
 
-static void bedrock_live_add_address(struct bedrock_text *text, const void *address)
-{
-	char digits[2 * sizeof(uintptr_t)];
-	size_t first = sizeof(digits);
-	uintptr_t rest = (uintptr_t)address;
-
-	do {
-		digits[--first] = "0123456789abcdef"[rest & 15];
-		rest >>= 4;
-	} while (rest);
-	bedrock_text_add(text, "0x");
-	bedrock_text_add_bytes(text, digits + first, sizeof(digits) - first);
-}
-
-static _Noreturn void bedrock_live_fail(struct bedrock_text *text)
-{
-	bedrock_text_add(text, "\n");
-	bedrock_text_flush(text);
-	abort();
-}
-
 static _Noreturn void bedrock_live_accuse(const char *call, const void *address)
 {
-	struct bedrock_text text;
 	void *start;
 
-	bedrock_text_init(&text, NULL, NULL);
-	bedrock_text_add(&text, "bedrock: ");
-	bedrock_text_add(&text, call);
-	bedrock_text_add(&text, " of ");
-	bedrock_live_add_address(&text, address);
 	switch (bedrock_live_find(address, &start)) {
 	case BEDROCK_LIVE_INSIDE:
-		bedrock_text_add(&text, ", which is inside of the block ");
-		bedrock_live_add_address(&text, start);
-		bedrock_text_add(&text, " of ");
-		bedrock_text_add_number(&text, bedrock_fast_bytes(start));
-		bedrock_text_add(&text, " bytes");
-		break;
+		bedrock_misuse_inside(call, address, start, bedrock_fast_bytes(start));
 	case BEDROCK_LIVE_FOREIGN:
-		bedrock_text_add(&text, ", which is not from here");
-		break;
+		bedrock_misuse_foreign(call, address);
 	default:
-		bedrock_text_add(&text, ", which is no block: freed before, or never one");
+		bedrock_misuse_no_block(call, address);
 	}
-	bedrock_live_fail(&text);
 }
 
 static void bedrock_live_fill(void *block, int byte)
@@ -215,15 +180,9 @@ static void bedrock_live_fill(void *block, int byte)
 
 void *bedrock_live_given(void *block)
 {
-	struct bedrock_text text;
-
-	if (!block || bedrock_live_add(block))
-		return block;
-	bedrock_text_init(&text, NULL, NULL);
-	bedrock_text_add(&text, "bedrock: broken: gives the block ");
-	bedrock_live_add_address(&text, block);
-	bedrock_text_add(&text, ", which is in use");
-	bedrock_live_fail(&text);
+	if (block && !bedrock_live_add(block))
+		bedrock_misuse_given_twice(block);
+	return block;
 }
 
 void *bedrock_live_filled(void *block)

@@ -139,13 +139,13 @@ test_bedrock_without_a_runtime_says_so() {
 	says err 'bedrock: no memory for operator new, and no C\+\+ runtime to throw with'
 }
 
-# dies NUMBER PATTERN: that misuse ends the process with a line that says why.
+# dies LIBRARY NUMBER PATTERN: that misuse ends the process with a line that says why.
 dies() {
-	expect 134 sh -c "LD_PRELOAD=$BUILD/libbedrock-debug.so ./misuse $1; exit \$?"
-	says err "^bedrock: $2$"
+	expect 134 sh -c "LD_PRELOAD=$BUILD/$1 ./misuse $2; exit \$?"
+	says err "^bedrock: $3$"
 }
 
-test_debug_library_names_misuse() {
+build_misuse() {
 	cat >misuse.c <<-'C'
 		#include <malloc.h>
 		#include <stdlib.h>
@@ -171,21 +171,36 @@ test_debug_library_names_misuse() {
 		}
 	C
 	gcc -w -O0 -o misuse misuse.c
-	local address='0x[0-9a-f]+'
+}
+
+test_debug_library_names_misuse() {
+	local number library=libbedrock-debug.so address='0x[0-9a-f]+'
+	build_misuse
 	for number in 1 2 3; do
-		dies "$number" "free of $address, which is no block: freed before, or never one"
+		dies $library "$number" "free of $address, which is no block: freed before, or never one"
 	done
-	dies 4 "free of $address, which is inside of the block $address of 112 bytes"
-	dies 5 "free of $address, which is inside of the block $address of 102400 bytes"
-	dies 6 "free of $address, which is inside of the block $address of 10485760 bytes"
-	dies 7 "free of $address, which is not from here"
+	dies $library 4 "free of $address, which is inside of the block $address of 112 bytes"
+	dies $library 5 "free of $address, which is inside of the block $address of 102400 bytes"
+	dies $library 6 "free of $address, which is inside of the block $address of 10485760 bytes"
+	dies $library 7 "free of $address, which is not from here"
 	for number in 8 9; do
-		dies "$number" "realloc of $address, which is no block: freed before, or never one"
+		dies $library "$number" "realloc of $address, which is no block: freed before, or never one"
 	done
-	dies 10 "size of $address, which is inside of the block $address of 112 bytes"
+	dies $library 10 "size of $address, which is inside of the block $address of 112 bytes"
 	for number in 11 12; do
 		expect 0 env LD_PRELOAD="$BUILD/libbedrock-debug.so" ./misuse "$number"
 	done
+}
+
+# Large blocks are looked at in every build.
+test_bedrock_names_misuse_of_large_blocks() {
+	local number
+	build_misuse
+	for number in 2 3 5 6; do
+		dies libbedrock.so "$number" 'free of 0x[0-9a-f]+, which is no block: freed before, or never one'
+	done
+	dies libbedrock.so 9 'realloc of 0x[0-9a-f]+, which is no block: freed before, or never one'
+	expect 0 env LD_PRELOAD="$BUILD/libbedrock.so" ./misuse 11
 }
 
 test_debug_library_runs_programs_as_they_are() {
