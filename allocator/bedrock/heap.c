@@ -194,12 +194,43 @@ static int bedrock_heap_take_idle(struct bedrock_heap *heap, const struct bedroc
 	return -ENOMEM;
 }
 
+static uint64_t bedrock_heap_rest(const struct bedrock_arena *arena)
+{
+	return bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_DIRTY]) +
+	       bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_MUZZY]);
+}
+
+/*
+ * Another arena in which so many pages rest, while too few do here; or NULL. Threads come and go
+ * between CPUs: without a look around, each arena would have to be as large as the whole program.
+ */
+static struct bedrock_arena *bedrock_heap_rested(struct bedrock_heap *heap,
+						 const struct bedrock_arena *but, uint32_t pages)
+{
+	uint32_t count = bedrock_load_relaxed(&heap->arena_count);
+
+	if (bedrock_heap_rest(but) >= pages)
+		return NULL;
+	for (uint32_t i = 1; i < count; i++) {
+		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, (but->index + i) % count);
+
+		if (arena && bedrock_heap_rest(arena) >= pages)
+			return arena;
+	}
+	return NULL;
+}
+
 int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first, unsigned class_index,
 		      uint32_t want, struct bedrock_list *out)
 {
 	if (bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_REUSE, out) == 0)
 		return 0;
 	if (bedrock_heap_take_idle(heap, first, class_index, want, out) == 0)
+		return 0;
+	struct bedrock_arena *rested =
+		bedrock_heap_rested(heap, first, bedrock_class_slab_pages(class_index));
+
+	if (rested && bedrock_slab_take(rested, class_index, want, BEDROCK_EFFORT_SLAB, out) == 0)
 		return 0;
 	if (bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_CHUNK, out) == 0)
 		return 0;
@@ -229,6 +260,13 @@ int bedrock_heap_take_run(struct bedrock_heap *heap, struct bedrock_arena *first
 			  struct bedrock_pages_request *request, struct bedrock_run **out,
 			  bool *is_zero)
 {
+	struct bedrock_arena *rested = bedrock_heap_rested(heap, first, request->page_count);
+
+	request->may_grow = false;
+	request->is_frugal = true;
+	if (rested && bedrock_pages_alloc(&rested->pages, request, out, is_zero) == 0)
+		return 0;
+	request->is_frugal = false;
 	request->may_grow = true;
 	if (bedrock_likely(bedrock_pages_alloc(&first->pages, request, out, is_zero) == 0))
 		return 0;

@@ -55,6 +55,77 @@ Test(heap, arena_without_memory_is_helped_out_by_another)
 	cr_assert_gt(faults.mmap.hit, 0);
 }
 
+/* Another arena than the first one, which has so many pages at rest. */
+static struct bedrock_arena *other_beside_rested(uint32_t rested_pages)
+{
+	const struct bedrock_pages_request request = {
+		.page_count = rested_pages,
+		.align_pages = 1,
+		.class_index = BEDROCK_CLASS_LARGE,
+		.may_grow = true,
+	};
+	struct bedrock_pages *pages = &bedrock_heap.first_arena.pages;
+	struct bedrock_run *run;
+	bool is_zero;
+
+	bedrock_store_relaxed(&bedrock_heap.arena_count, 2);
+	bedrock_heap.options.percpu_arena = BEDROCK_PERCPU_DISABLED;
+	cr_assert_eq(bedrock_pages_alloc(pages, &request, &run, &is_zero), 0);
+	bedrock_pages_free(pages, run);
+	return bedrock_heap_arena(&bedrock_heap, 1);
+}
+
+static const struct bedrock_arena *arena_of_run(struct bedrock_arena *first, uint32_t pages)
+{
+	struct bedrock_pages_request request = {
+		.page_count = pages,
+		.align_pages = 1,
+		.class_index = BEDROCK_CLASS_LARGE,
+	};
+	struct bedrock_run *run;
+	bool is_zero;
+
+	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, first, &request, &run, &is_zero), 0);
+	cr_assert_not(is_zero && bedrock_run_chunk(run)->arena != first, "what rests was in use");
+	return bedrock_run_chunk(run)->arena;
+}
+
+Test(heap, run_comes_from_where_pages_rest_before_fresh_ones_are_touched)
+{
+	struct bedrock_arena *other = other_beside_rested(50);
+
+	cr_assert_eq(arena_of_run(other, 30), &bedrock_heap.first_arena);
+	/* Twenty are left: not enough. */
+	cr_assert_eq(arena_of_run(other, 30), other);
+}
+
+Test(heap, slab_comes_from_where_pages_rest_before_fresh_ones_are_touched)
+{
+	struct bedrock_arena *other = other_beside_rested(bedrock_class_slab_pages(4));
+	struct bedrock_list list;
+
+	cr_assert_eq(bedrock_heap_take(&bedrock_heap, other, 4, 1, &list), 0);
+	cr_assert_eq(bedrock_run_chunk(bedrock_chunk_slab_of(list.head))->arena,
+		     &bedrock_heap.first_arena);
+}
+
+Test(heap, own_pages_at_rest_come_before_those_of_others)
+{
+	struct bedrock_arena *other = other_beside_rested(50);
+	struct bedrock_pages_request request = {
+		.page_count = 40,
+		.align_pages = 1,
+		.class_index = BEDROCK_CLASS_LARGE,
+		.may_grow = true,
+	};
+	struct bedrock_run *run;
+	bool is_zero;
+
+	cr_assert_eq(bedrock_pages_alloc(&other->pages, &request, &run, &is_zero), 0);
+	bedrock_pages_free(&other->pages, run);
+	cr_assert_eq(arena_of_run(other, 40), other);
+}
+
 Test(heap, slabs_of_other_classes_are_turned_into_what_is_needed)
 {
 	static void *blocks[100000];
