@@ -269,6 +269,10 @@ valgrind: setup-check ## stress programs and unit tests under memcheck
 	@$(MAKE) --no-print-directory -j$(JOBS) tests
 	@BUILD=$(B) bash ci/valgrind.sh
 
+.PHONY: ports
+ports: setup-ports ## bedrock with musl, and for aarch64 under emulation: built, and its stress programs run
+	@bash ci/ports.sh
+
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 comma := ,
 empty :=

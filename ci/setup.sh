@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages a job needs and does not find: setup.sh build|check|stress [--print].
+# Installs the Debian packages a job needs and does not find: setup.sh build|check|stress|ports [--print].
 # As root or with passwordless sudo it installs; otherwise it prints the one command and fails, unless
 # only optional ones are missing (what lacks them is skipped by the job itself, with the reason).
 set -euo pipefail
@@ -13,8 +13,9 @@ case ${1:-} in
 build) needed=$build optional= ;;
 check) needed=$check optional="$programs musl-tools g++" ;;
 stress) needed=$build optional=$programs ;;
+ports) needed=$build optional="musl-tools gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
 *)
-	echo "usage: setup.sh build|check|stress [--print]" >&2
+	echo "usage: setup.sh build|check|stress|ports [--print]" >&2
 	exit 2
 	;;
 esac

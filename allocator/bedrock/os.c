@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -21,6 +20,14 @@
 #include <unistd.h>
 
 #include "allocator/bedrock/debug.h"
+
+/* Not every C library comes with the kernel's headers. */
+#if __has_include(<linux/futex.h>)
+#include <linux/futex.h>
+#else
+#define FUTEX_WAIT_PRIVATE 128
+#define FUTEX_WAKE_PRIVATE 129
+#endif
 
 #ifndef MADV_FREE
 #define MADV_FREE 8
