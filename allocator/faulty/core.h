@@ -39,8 +39,12 @@
 
 enum faulty_use { FAULTY_FREE, FAULTY_BUSY, FAULTY_LARGE, FAULTY_SMALL };
 
-/* A free small block. */
+/*
+ * A free small block. The link does not come first: a byte too many behind the block before it then
+ * harms the content of live blocks, and does not end the process before anybody could look at that.
+ */
 struct faulty_link {
+	uint64_t untouched;
 	struct faulty_link *next;
 };
 

@@ -233,6 +233,40 @@ Test(faulty, misaligned_class_hits_one_class_only)
 	cr_assert_eq(offset, 8);
 }
 
+/* Blocks behind those that are given lie free at first, and are live in the second round. */
+static void *fill_twice(void *damaged)
+{
+	unsigned char *blocks[2000];
+
+	for (size_t i = 0; i < 2000; i++) {
+		blocks[i] = faulty_malloc(64);
+		memset(blocks[i], 5, 64);
+	}
+	for (size_t i = 0; i < 2000; i += 2) {
+		faulty_free(blocks[i]);
+		blocks[i] = faulty_malloc(64);
+		memset(blocks[i], 5, 64);
+	}
+	for (size_t i = 0; i < 2000; i++) {
+		if (blocks[i][0] != 5)
+			*(bool *)damaged = true;
+		for (size_t j = 1; j < 64; j++)
+			cr_assert_eq(blocks[i][j], 5);
+		faulty_free(blocks[i]);
+	}
+	return NULL;
+}
+
+Test(faulty, stomp_next_damages_the_first_byte_of_a_live_block_and_no_list_of_free_ones)
+{
+	bool damaged = false;
+
+	choose("stomp-next");
+	in_a_thread(fill_twice, &damaged);
+	cr_assert(damaged);
+	cr_assert_geq(faulty_fired(), 50);
+}
+
 static void *shrink(void *first)
 {
 	for (size_t i = 0; i < 20; i++) {
