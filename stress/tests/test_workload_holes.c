@@ -31,13 +31,20 @@ Test(workload_holes, each_step_has_its_number_of_holes_and_a_cost)
 	}
 }
 
-Test(workload_holes, calls_are_the_blocks_of_the_ladder_and_the_batches)
+Test(workload_holes, calls_are_the_blocks_of_the_ladder_and_more_batches_beside_fewer_holes)
 {
 	host_fixture_run(&fixture, &run, "holes", "threads=1 first=10 factor=3 steps=2 batches=2");
 
-	/* 10 and 30 holes, 30 that stay, and twice two batches of 64. */
-	cr_assert_eq(host_fixture_sum(&fixture).mallocs, 10 + 30 + 30 + 4 * 64);
-	cr_assert_eq(host_fixture_sum(&fixture).frees, 10 + 30 + 30 + 4 * 64);
+	/* 10 and 30 holes, 30 that stay; two batches of 64, three times as often at the first step.
+	 */
+	cr_assert_eq(host_fixture_sum(&fixture).mallocs, 10 + 30 + 30 + (3 + 1) * 2 * 64);
+	cr_assert_eq(host_fixture_sum(&fixture).frees, 10 + 30 + 30 + (3 + 1) * 2 * 64);
+}
+
+Test(workload_holes, batches_beside_few_holes_are_bounded_where_there_will_be_many)
+{
+	host_fixture_run(&fixture, &run, "holes", "threads=1 first=1 factor=100 steps=2 batches=1");
+	cr_assert_eq(host_fixture_sum(&fixture).mallocs, 1 + 100 + 100 + (64 + 1) * 64);
 }
 
 Test(workload_holes, requests_of_each_thread_depend_on_the_seed_alone)
