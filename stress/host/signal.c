@@ -60,3 +60,8 @@ void hq_heap_signals(struct hq_heap *heap, bool use)
 {
 	heap_of_signals = use ? heap : NULL;
 }
+
+uint64_t hq_heap_signals_taken(const struct hq_heap *heap)
+{
+	return hq_load_relaxed(&heap->worker->signals_taken);
+}

@@ -21,6 +21,36 @@ Test(workload_signals, everything_is_freed_and_no_signal_means_no_handler)
 	cr_assert_eq(fixture.wire->workers[0].signals_taken, 0);
 }
 
+Test(workload_signals, a_thread_goes_on_for_signals_that_do_not_come_but_not_for_ever)
+{
+	host_fixture_run(&fixture, &run, "signals",
+			 "threads=1 ops=50 signals=3 live=5 allocate=yes");
+	host_fixture_expect_clean(&fixture);
+	cr_assert_eq(host_fixture_sum(&fixture).mallocs, 20 * 50);
+}
+
+Test(workload_signals, a_thread_goes_on_no_longer_than_until_its_signals_came)
+{
+	fixture.wire->workers[0].signals_taken = 3;
+	host_fixture_run(&fixture, &run, "signals",
+			 "threads=1 ops=50 signals=3 live=5 allocate=yes");
+	cr_assert_eq(host_fixture_sum(&fixture).mallocs, 50);
+}
+
+Test(workload_signals, waiting_for_signals_that_nobody_answers_is_refused)
+{
+	static _Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
+	const struct hq_workload *const signals = hq_workload_find("signals");
+	struct hq_error error;
+
+	hq_options_default(signals->options, options, &error);
+	cr_assert_eq(signals->validate(options, &error), 0);
+	hq_options_parse(signals->options, options, "signals=3", &error);
+	cr_assert_neq(signals->validate(options, &error), 0);
+	hq_options_parse(signals->options, options, "signals=3 allocate=yes", &error);
+	cr_assert_eq(signals->validate(options, &error), 0);
+}
+
 Test(workload_signals, it_repeats)
 {
 	host_fixture_expect_repeatable("signals", "threads=2 ops=500 live=20");

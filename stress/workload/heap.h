@@ -106,6 +106,7 @@ void hq_block_use_all(struct hq_heap *heap, struct hq_block *block);
  */
 int hq_host_catch_signals(void);
 void hq_heap_signals(struct hq_heap *heap, bool use);
+uint64_t hq_heap_signals_taken(const struct hq_heap *heap);
 
 /* Brackets one whole operation (a batch, a row scan): its latency, and progress of the thread. */
 void hq_heap_op_begin(struct hq_heap *heap);
