@@ -11,7 +11,7 @@
 #include "allocator/faulty/core.h"
 
 #define LOOK_NS    (FAULTY_DECAY_NS / 2)
-#define BACKOFF_NS UINT64_C(20000000)
+#define BACKOFF_NS UINT64_C(10000000)
 #define STACK      ((size_t)256 << 10)
 
 static size_t purge_bytes(const struct faulty_run *run)
