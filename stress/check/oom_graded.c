@@ -4,11 +4,13 @@
  * given back: the blocks that are live then fill most of the limit. Judged by what the workload
  * holds, not by any figure of the allocator:
  *
- *   refused  live bytes and the bytes asked for, at the refusal where their sum was least
- *   killed   live bytes at the last reading before the kill
+ *   refused  the most that may have been live during the call, and the bytes asked for, at the
+ *            refusal where their sum was least
+ *   killed   live bytes at the last reading, which is after the kill
  *
  * A block that another thread is taking or giving at that moment does not count as live, so
- * `use` has to leave room for one of each thread.
+ * `use` has to leave room for one of each thread, and for what an allocator needs itself: the
+ * rounding of sizes, caches, metadata.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -78,6 +80,7 @@ const struct hq_checker hq_check_oom_graded = {
 	.promise = "what is unused is given back before a limit makes anything fail",
 	.needs = "a built-in workload that comes near the limit",
 	.on_request = true,
+	.takes = HQ_TAKES_REFUSED,
 	.options = options_table,
 	.options_size = sizeof(struct oom_options),
 	.check = check,

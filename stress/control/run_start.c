@@ -31,6 +31,7 @@ static void fill_stats(const struct hq_plan *plan, struct hq_wire_config *config
 	if (takes & HQ_TAKES_STATS)
 		config->stats_period_ns = plan->stats_period_ns;
 	config->releases = (takes & HQ_TAKES_RELEASE) != 0;
+	config->notes_refusals = (takes & HQ_TAKES_REFUSED) != 0;
 }
 
 static void fill_config(struct hq_run_state *run)

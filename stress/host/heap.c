@@ -30,6 +30,7 @@ void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
 		.next_id = (uint64_t)index << HQ_HEAP_ID_SHIFT,
 		.index = index,
 		.worker_count = wire->config.worker_count,
+		.notes_refusals = wire->config.notes_refusals != 0,
 	};
 	hq_retry_init(&heap->retry, &wire->plane);
 }
@@ -176,8 +177,9 @@ void hq_heap_enter(struct hq_heap *heap, const void *address, uint64_t size)
 void hq_heap_leave(struct hq_heap *heap, const void *address, uint64_t size)
 {
 	hq_shadow_clear(heap->shadow, address, size);
-	hq_count_own(&heap->worker->requested_bytes, -size);
 	hq_count_own(&heap->worker->freed_bytes, size);
+	/* Pairs with the acquire in note_refusal: what left the sum is among what was freed. */
+	hq_count_own_release(&heap->worker->requested_bytes, -size);
 }
 
 void hq_heap_check_refusal(struct hq_heap *heap, uint64_t size, int failure)
@@ -190,10 +192,32 @@ void hq_heap_check_refusal(struct hq_heap *heap, uint64_t size, int failure)
 					       .got = (uint64_t)failure });
 }
 
-static void note_refusal(struct hq_heap *heap, uint64_t size)
+/* What all workers have freed so far; before a call that may be refused. */
+static uint64_t freed_so_far(const struct hq_heap *heap)
 {
 	const struct hq_wire_worker *const workers = heap->worker - heap->index;
-	const uint64_t at = hq_wire_live_bytes(workers, heap->worker_count) + size;
+	uint64_t sum = 0;
+
+	if (!heap->notes_refusals)
+		return 0;
+	for (uint32_t i = 0; i < heap->worker_count; i++)
+		sum += hq_load_relaxed(&workers[i].freed_bytes);
+	return sum;
+}
+
+/*
+ * Between the kernel's answer and the look at what is live, other threads may have freed all they
+ * have. So what they freed since before the call counts as live: more was not at any moment of it,
+ * but for a block of each of them that was on its way.
+ */
+static void note_refusal(struct hq_heap *heap, uint64_t size, uint64_t freed_before)
+{
+	const struct hq_wire_worker *const workers = heap->worker - heap->index;
+
+	if (!heap->notes_refusals)
+		return;
+	const uint64_t live = hq_wire_live_bytes(workers, heap->worker_count);
+	const uint64_t at = live + freed_so_far(heap) - freed_before + size;
 	const uint64_t least = hq_load_relaxed(&heap->worker->refused_at_bytes);
 
 	if (least == 0 || at < least)
@@ -251,6 +275,8 @@ void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request)
 	int failure;
 
 	heap->requests++;
+	const uint64_t freed_before = freed_so_far(heap);
+
 	hq_retry_begin(&heap->retry);
 	const uint64_t start = ticks(heap);
 	void *const address = ask(heap, request, &failure);
@@ -260,7 +286,7 @@ void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request)
 	check_retries(heap, size, start, end);
 	hq_count_own(&heap->worker->mallocs, 1);
 	if (address == NULL) {
-		note_refusal(heap, size);
+		note_refusal(heap, size, freed_before);
 		refused(heap, size, failure);
 		return NULL;
 	}
@@ -281,6 +307,8 @@ void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uin
 		hq_heap_leave(heap, address, old_size);
 	heap->requests++;
 	heap->asked = HQ_ASKED_REALLOC;
+	const uint64_t freed_before = freed_so_far(heap);
+
 	hq_retry_begin(&heap->retry);
 	errno = 0;
 	const uint64_t start = ticks(heap);
@@ -294,7 +322,7 @@ void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uin
 	hq_count_own_release(&heap->worker->reallocs, 1);
 	if (moved == NULL) {
 		/* Old and new block would have been there at one time. */
-		note_refusal(heap, size + (address != NULL ? old_size : 0));
+		note_refusal(heap, size + (address != NULL ? old_size : 0), freed_before);
 		refused(heap, size, failure);
 		if (address != NULL)
 			hq_heap_enter(heap, address, old_size);

@@ -29,7 +29,8 @@ struct hq_heap {
 	uint64_t op_start;
 	uint32_t index;        /* of the worker */
 	uint32_t asked;        /* enum hq_asked_call: the latest call, for events */
-	uint64_t worker_count; /* of the run */
+	uint32_t worker_count; /* of the run */
+	bool notes_refusals;
 	struct hq_retry retry;
 	/* Keeps the counters of neighbouring threads out of each other's cache lines. */
 	uint64_t padding[6];

@@ -410,6 +410,89 @@ Test(heap, a_refusal_with_another_errno_is_reported)
 	cr_assert_eq(event.expected, ENOMEM);
 }
 
+/* ---- what is live at a refusal ---- */
+
+static struct hq_heap other;
+static void *others_block;
+
+/* Another thread frees what it has between the refusal and the look at what is live. */
+static void *malloc_refused_beside_a_free(size_t size)
+{
+	hq_heap_free(&other, others_block, 5000);
+	return refusing_malloc(size);
+}
+
+static void *realloc_refused_beside_a_free(void *address, size_t size)
+{
+	(void)address;
+	return malloc_refused_beside_a_free(size);
+}
+
+static void note_refusals_of_two(void)
+{
+	fixture.wire->config.worker_count = 2;
+	fixture.wire->config.notes_refusals = 1;
+	host_fixture_heap(&fixture, &heap, 0);
+	host_fixture_heap(&fixture, &other, 1);
+	others_block = hq_heap_alloc(&other, 5000);
+	cr_assert_not_null(others_block);
+}
+
+Test(heap, what_all_workers_hold_and_what_was_asked_for_is_noted_at_a_refusal)
+{
+	note_refusals_of_two();
+	refuse_everything(ENOMEM);
+	cr_assert_null(hq_heap_alloc(&heap, 70));
+	cr_assert_eq(hq_load_relaxed(&worker()->refused_at_bytes), 5000 + 70);
+}
+
+Test(heap, what_another_worker_frees_during_a_refused_malloc_counts_as_live)
+{
+	note_refusals_of_two();
+	refuse_everything(ENOMEM);
+	fixture.allocator.malloc = malloc_refused_beside_a_free;
+	cr_assert_null(hq_heap_alloc(&heap, 70));
+	cr_assert_eq(hq_load_relaxed(&worker()->refused_at_bytes), 5000 + 70);
+}
+
+Test(heap, what_another_worker_frees_during_a_refused_realloc_counts_as_live)
+{
+	struct hq_block block;
+
+	note_refusals_of_two();
+	cr_assert(hq_block_alloc(&heap, &block, 100));
+	refuse_everything(ENOMEM);
+	fixture.allocator.realloc = realloc_refused_beside_a_free;
+	cr_assert_not(hq_block_resize(&heap, &block, 300));
+	cr_assert_eq(hq_load_relaxed(&worker()->refused_at_bytes), 5000 + 100 + 300);
+}
+
+Test(heap, what_was_freed_before_a_refused_call_does_not_count_as_live)
+{
+	note_refusals_of_two();
+	refuse_everything(ENOMEM);
+	hq_heap_free(&other, others_block, 5000);
+	cr_assert_null(hq_heap_alloc(&heap, 70));
+	cr_assert_eq(hq_load_relaxed(&worker()->refused_at_bytes), 70);
+}
+
+Test(heap, of_several_refusals_the_one_with_least_live_is_noted)
+{
+	note_refusals_of_two();
+	refuse_everything(ENOMEM);
+	cr_assert_null(hq_heap_alloc(&heap, 300));
+	cr_assert_null(hq_heap_alloc(&heap, 70));
+	cr_assert_null(hq_heap_alloc(&heap, 200));
+	cr_assert_eq(hq_load_relaxed(&worker()->refused_at_bytes), 5000 + 70);
+}
+
+Test(heap, no_refusal_is_noted_unless_it_is_asked_for)
+{
+	refuse_everything(ENOMEM);
+	cr_assert_null(hq_heap_alloc(&heap, 70));
+	cr_assert_eq(hq_load_relaxed(&worker()->refused_at_bytes), 0);
+}
+
 /* ---- realloc ---- */
 
 static void *forgetful_realloc(void *address, size_t size)

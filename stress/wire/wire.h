@@ -154,7 +154,8 @@ struct hq_wire_worker {
 	/* A signal handler that allocates: began, ended, was answered NULL, saw its block changed
 	 */
 	_Atomic uint64_t signals_taken, signals_done, signal_nulls, signal_damaged;
-	/* Live bytes of all workers and the bytes asked for, at the NULL where that was least */
+	/* The most that may have been live while an allocation was refused, and the bytes asked
+	 * for, at the NULL where that was least; 0: none, or not noted */
 	_Atomic uint64_t refused_at_bytes;
 	_Atomic uint64_t arena_looks;   /* how often the allocator said which arena serves it */
 	_Atomic uint64_t faults_missed; /* operations given up because of a NULL */
@@ -183,7 +184,7 @@ struct hq_wire_config {        /* controller, before the target exists */
 	uint64_t stats_period_ns; /* between two records of statistics; 0: none are taken */
 	uint32_t
 		releases; /* 1: the allocator is asked to give back everything, once all is freed */
-	uint32_t reserved_too;
+	uint32_t notes_refusals; /* 1: what is live at a NULL is noted; costs a look at each call */
 };
 
 struct hq_wire_status {             /* target */
@@ -272,8 +273,9 @@ static inline uint64_t hq_wire_live_bytes(const struct hq_wire_worker *workers, 
 {
 	uint64_t sum = 0;
 
+	/* Pairs with the releases in hq_heap_enter and hq_heap_leave. */
 	for (uint64_t i = 0; i < count && i < HQ_WIRE_WORKERS; i++)
-		sum += hq_load_relaxed(&workers[i].requested_bytes);
+		sum += hq_load_acquire(&workers[i].requested_bytes);
 	return (int64_t)sum > 0 ? sum : 0;
 }
 
