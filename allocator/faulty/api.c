@@ -43,6 +43,7 @@ void *faulty_malloc(size_t size)
 	bool zero;
 
 	faulty_progress_call();
+	faulty_memory_called();
 	if (faulty_errors_refuses() || (size == 0 && faulty_strikes(FAULTY_ZERO_NULL)))
 		return refuse();
 	block = serve(FAULTY_ALIGNMENT, size, &zero);
@@ -158,7 +159,9 @@ void faulty_free(void *block)
 	faulty_progress_freed(cross);
 	faulty_content_freed(block, cross);
 	faulty_memory_counted(block, cross);
-	if (!faulty_place_keeps(block) && !faulty_memory_forgets(cross)) {
+	faulty_memory_called();
+	if (!faulty_place_keeps(block) && !faulty_memory_forgets(cross) &&
+	    !faulty_memory_waits(block, cross)) {
 		faulty_block_give(block);
 		if (cross && faulty_block_begins(block) && faulty_strikes(FAULTY_CROSS_DOUBLE))
 			faulty_block_give(block);

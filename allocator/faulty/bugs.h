@@ -98,6 +98,7 @@
 	X(MUZZY_FOREVER, "muzzy-forever", "memory", ALWAYS, 1, "lazy-free", "free pages are marked lazily free and never taken from there") \
 	X(CACHE_UNBOUNDED, "cache-unbounded", "memory", ALWAYS, 1, "cache-bounded", "the cache of a thread has no bound") \
 	X(CACHE_STRANDED, "cache-stranded", "memory", AFTER_MIGRATION, 1, "expect", "a cache is left behind when its thread comes to another CPU") \
+	X(SILENT_OWNER, "silent-owner", "memory", ACROSS_THREADS, 1, "who-frees", "blocks freed by another thread wait until the one that took them calls again") \
 	X(SPAN_FORGOTTEN, "span-forgotten", "memory", ALWAYS, 1, "fragmentation", "what is free in a page that was full is never used again") \
 	X(PURGE_UNALIGNED, "purge-unaligned", "memory", ALWAYS, 1, "page-size", "free pages are given back with a length that is no multiple of the page") \
 	X(TRIM_NOTHING, "trim-nothing", "memory", ALWAYS, 1, "release-works", "the call that gives memory back says that it did, and does nothing") \

@@ -262,6 +262,9 @@ void faulty_errors_map_worked(void);
 void faulty_errors_purge_refused(void);
 
 bool faulty_memory_forgets(bool is_cross);
+/* True when the block waits for its owner, who frees it in faulty_memory_called. */
+bool faulty_memory_waits(void *block, bool is_cross);
+void faulty_memory_called(void);
 void faulty_memory_run_taken(void);
 /* A thread has its cache from now on. */
 void faulty_memory_thread_known(void);

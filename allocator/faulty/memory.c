@@ -8,6 +8,11 @@
 
 #include "allocator/faulty/core.h"
 
+#define OWNERS 256u /* threads that have an inbox */
+
+/* By a thread's number: what others freed of its blocks. Anyone pushes, the owner takes all. */
+static struct faulty_link *_Atomic inboxes[OWNERS];
+
 void faulty_memory_counted(const void *block, bool is_cross)
 {
 	if (is_cross && faulty_strikes(FAULTY_STATS_NEGATIVE))
@@ -19,6 +24,36 @@ bool faulty_memory_forgets(bool is_cross)
 {
 	return faulty_strikes(FAULTY_LOST_FREE) || faulty_strikes(FAULTY_LOST_SLOWLY) ||
 	       (is_cross && faulty_strikes(FAULTY_LOST_FREE_CROSS));
+}
+
+bool faulty_memory_waits(void *block, bool is_cross)
+{
+	struct faulty_link *const link = block;
+	uint32_t owner;
+
+	if (!is_cross || !faulty_is_on(FAULTY_SILENT_OWNER) || !faulty_block_begins(block))
+		return false;
+	owner = faulty_run_of(faulty_region_of(block), block)->owner;
+	if (owner >= OWNERS || !faulty_strikes(FAULTY_SILENT_OWNER))
+		return false;
+	link->next = faulty_load(&inboxes[owner]);
+	/* In full order: the owner must see the link. */
+	while (!atomic_compare_exchange_weak(&inboxes[owner], &link->next, link))
+		continue;
+	return true;
+}
+
+void faulty_memory_called(void)
+{
+	const uint32_t owner = faulty_thread_number();
+	struct faulty_link *block, *next;
+
+	if (!faulty_is_on(FAULTY_SILENT_OWNER) || owner >= OWNERS)
+		return;
+	for (block = atomic_exchange(&inboxes[owner], NULL); block != NULL; block = next) {
+		next = block->next;
+		faulty_block_give(block);
+	}
 }
 
 /* Neighbours of equal protection would become one mapping. */

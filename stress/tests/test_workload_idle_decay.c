@@ -118,6 +118,45 @@ Test(workload_idle_decay, in_turns_the_same_seed_makes_the_same_calls)
 				       QUICK "threads=3 burst=256KiB rounds=2 turns=yes");
 }
 
+Test(workload_idle_decay, a_burst_that_is_handed_on_is_freed_by_the_thread_of_the_next_turn)
+{
+	host_fixture_run(&fixture, &run, "idle-decay",
+			 QUICK "threads=3 burst=64KiB rounds=1 size=4KiB turns=yes hand-on=yes");
+	/* The first has nothing to free, and the last one's own stay until release. */
+	cr_expect_eq(hq_load_relaxed(&fixture.wire->workers[0].frees), 0);
+	cr_expect_eq(hq_load_relaxed(&fixture.wire->workers[1].frees), 16);
+	cr_expect_eq(hq_load_relaxed(&fixture.wire->workers[2].frees), 16 + 16);
+	cr_expect_eq(hq_load_relaxed(&fixture.wire->workers[0].mallocs), 16);
+	host_fixture_expect_clean(&fixture);
+}
+
+Test(workload_idle_decay, handed_on_the_same_seed_makes_the_same_calls)
+{
+	host_fixture_expect_repeatable("idle-decay", QUICK
+				       "threads=3 burst=256KiB rounds=2 turns=yes hand-on=yes");
+}
+
+Test(workload_idle_decay, refusals_of_a_burst_that_is_handed_on_are_survived)
+{
+	host_fixture_expect_survives(
+		"idle-decay", QUICK "threads=2 burst=1MiB rounds=3 turns=yes hand-on=yes", 7);
+}
+
+Test(workload_idle_decay, nothing_is_handed_on_without_turns_or_to_nobody)
+{
+	static _Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
+	const struct hq_workload *const workload = hq_workload_find("idle-decay");
+	struct hq_error error;
+
+	hq_options_default(workload->options, options, &error);
+	hq_options_parse(workload->options, options, "hand-on=yes", &error);
+	cr_expect_neq(workload->validate(options, &error), 0);
+	hq_options_parse(workload->options, options, "turns=yes", &error);
+	cr_expect_eq(workload->validate(options, &error), 0);
+	hq_options_parse(workload->options, options, "threads=1", &error);
+	cr_expect_neq(workload->validate(options, &error), 0);
+}
+
 Test(workload_idle_decay, turns_and_a_time_to_fill_are_refused_together)
 {
 	static _Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];

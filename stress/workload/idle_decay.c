@@ -6,7 +6,8 @@
  * since some allocators decay only when they are called.
  *
  * With `turns` one thread bursts at a time, each in turn, as requests do that a pool hands to
- * whichever thread is free: what each thread keeps for itself adds up.
+ * whichever thread is free: what each thread keeps for itself adds up. With `hand-on` besides, a
+ * burst is freed by the thread that comes next; in one round none calls again after it has filled.
  *
  * What a round asks for depends on (seed, thread, round) alone. How many rounds there are depends
  * on the clock only when `for` is longer than the rounds take: a time window of a fault is crossed
@@ -38,6 +39,7 @@ struct idle_decay_options {
 	uint64_t for_ns;
 	double pulse;
 	bool turns;
+	bool hand_on;
 };
 
 /* Blocks 0 .. count - 1 are live, or were refused. */
@@ -74,6 +76,8 @@ static const struct hq_option options[] = {
 	  "small allocations while the process idles at the end" },
 	{ "turns", HQ_OPTION_BOOL, AT(turns), "no", 0, 0, NULL,
 	  "one thread at a time has the whole burst, each in turn" },
+	{ "hand-on", HQ_OPTION_BOOL, AT(hand_on), "no", 0, 0, NULL,
+	  "with turns: whoever has the next turn frees the burst, before its own" },
 	{ .name = NULL },
 };
 
@@ -104,6 +108,8 @@ static int idle_decay_validate(const void *values, struct hq_error *error)
 				    BLOCKS_MAX);
 	if (chosen->turns && chosen->for_ns != 0)
 		return hq_error_set(error, "with turns the rounds have an end: leave `for` out");
+	if (chosen->hand_on && (!chosen->turns || chosen->threads < 2))
+		return hq_error_set(error, "hand-on needs turns, and two threads");
 	if (chosen->pulse > 1e6)
 		return hq_error_set(error, "pulse is at most 1M/s");
 	return 0;
@@ -202,9 +208,17 @@ static void run_together(const struct hq_work *work, uint32_t thread,
 
 static void await_turn(const struct idle_decay_shared *shared, uint64_t turn, struct hq_heap *heap)
 {
-	/* Pairs with the release of the thread before: its blocks are freed. */
+	/* Pairs with the release of the thread before: its blocks are freed, or ours to free. */
 	while (hq_load_acquire(&shared->turn) != turn && !hq_host_stopping())
 		sleep_alive(heap, TURN_LOOK_NS);
+}
+
+/* The burst of the turn before. */
+static void empty_last(struct idle_decay_shared *shared, uint64_t turn, uint32_t thread_count,
+		       struct hq_random *random, struct hq_heap *heap)
+{
+	if (turn > 0)
+		empty(&shared->threads[(turn - 1) % thread_count], random, heap);
 }
 
 static void run_in_turn(const struct hq_work *work, uint32_t thread,
@@ -220,11 +234,14 @@ static void run_in_turn(const struct hq_work *work, uint32_t thread,
 		struct hq_random random = hq_random_stream(work->seed, thread, (uint32_t)round);
 
 		await_turn(shared, turn, heap);
+		if (chosen->hand_on)
+			empty_last(shared, turn, work->thread_count, &random, heap);
 		fill(self, &chosen->size, thread_bytes(chosen, round), &random, heap);
 		sleep_alive(heap, chosen->hold);
 		if (turn + 1 == turns)
 			return;
-		empty(self, &random, heap);
+		if (!chosen->hand_on)
+			empty(self, &random, heap);
 		sleep_alive(heap, chosen->pause);
 		/* Pairs with the acquire of the next thread. */
 		hq_store_release(&shared->turn, turn + 1);
