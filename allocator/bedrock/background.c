@@ -56,6 +56,7 @@ static void bedrock_background_loop(struct bedrock_heap *heap)
 		uint32_t word = bedrock_load_acquire(&background->wake_word);
 		uint64_t now_ns = bedrock_os_now_ns();
 
+		bedrock_store_relaxed(&background->due_ns, BEDROCK_BACKGROUND_NEVER_NS);
 		bedrock_decay_all(heap, now_ns);
 		if (bedrock_decay_is_needed(heap)) {
 			busy_ns = now_ns;
@@ -66,7 +67,10 @@ static void bedrock_background_loop(struct bedrock_heap *heap)
 		if (bedrock_background_is_alone(heap) ||
 		    !bedrock_load_relaxed(&heap->options.is_background_thread))
 			return;
-		bedrock_os_wait(&background->wake_word, word, bedrock_background_sleep_ns(heap));
+		uint64_t sleep_ns = bedrock_background_sleep_ns(heap);
+
+		bedrock_store_relaxed(&background->due_ns, bedrock_os_now_ns() + sleep_ns);
+		bedrock_os_wait(&background->wake_word, word, sleep_ns);
 	}
 }
 
@@ -105,6 +109,7 @@ void bedrock_background_start(struct bedrock_heap *heap, uint64_t now_ns)
 		return;
 	if (!bedrock_cas_acquire(&background->is_running, &expected, true))
 		return;
+	bedrock_store_relaxed(&background->due_ns, now_ns);
 	/* pthread_create allocates: no lock may be held here. */
 	bedrock_assert(bedrock_lock_none_held());
 	if (bedrock_os_thread_start(bedrock_background_main, heap, BEDROCK_BACKGROUND_STACK_BYTES))

@@ -26,9 +26,16 @@ struct bedrock_background {
 	/* Starts that failed in a row, and when the next may be tried. */
 	_Atomic(uint32_t) failed_starts;
 	_Atomic(uint64_t) next_start_ns;
+	/*
+	 * When the thread means to be awake again; at work, never. What the kernel keeps it waiting
+	 * for would keep others waiting as well: that alone does not make it late.
+	 */
+	_Atomic(uint64_t) due_ns;
 	/* Only the thread itself uses it; is_running hands it on. */
 	struct bedrock_pressure_watch pressure;
 };
+
+#define BEDROCK_BACKGROUND_NEVER_NS UINT64_MAX
 
 /* Start the thread if it is wanted, not running, and not backing off. Holds no lock. */
 void bedrock_background_start(struct bedrock_heap *heap, uint64_t now_ns);

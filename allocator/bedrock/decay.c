@@ -255,17 +255,16 @@ static struct bedrock_arena *bedrock_decay_next_arena(struct bedrock_heap *heap)
 	return bedrock_heap_arena_at(heap, turn % bedrock_load_relaxed(&heap->arena_count));
 }
 
-/* With a thread of our own, slow paths only step in where it is late. */
-static bool bedrock_decay_is_ours(const struct bedrock_heap *heap,
-				  const struct bedrock_arena *arena, uint64_t now_ns)
+/* With a thread of our own, slow paths only step in where it does not get to run. */
+static bool bedrock_decay_is_ours(const struct bedrock_heap *heap, uint64_t now_ns)
 {
-	uint64_t next_ns = bedrock_load_relaxed(&arena->decay.stages[BEDROCK_REST_DIRTY].next_ns);
+	uint64_t due_ns = bedrock_load_relaxed(&heap->background.due_ns);
 
 	if (!bedrock_load_relaxed(&heap->background.is_running))
 		return true;
 	uint64_t grace_ns = BEDROCK_DECAY_LATE_INTERVALS * bedrock_decay_interval_ns(heap);
 
-	return now_ns > next_ns && now_ns - next_ns > grace_ns;
+	return now_ns > due_ns && now_ns - due_ns > grace_ns;
 }
 
 void bedrock_decay_tick(struct bedrock_heap *heap)
@@ -279,7 +278,7 @@ void bedrock_decay_tick(struct bedrock_heap *heap)
 	    bedrock_cache_is_settled() && !bedrock_load_relaxed(&heap->background.is_running) &&
 	    bedrock_decay_resting_pages(heap) >= BEDROCK_DECAY_THREAD_PAGES)
 		bedrock_background_start(heap, now_ns);
-	if (!arena || !bedrock_decay_is_ours(heap, arena, now_ns))
+	if (!arena || !bedrock_decay_is_ours(heap, now_ns))
 		return;
 	if (bedrock_stage_is_due(heap, arena, BEDROCK_REST_DIRTY, now_ns) ||
 	    bedrock_stage_is_due(heap, arena, BEDROCK_REST_MUZZY, now_ns))

@@ -108,9 +108,16 @@ static enum bedrock_rest bedrock_pass_advise(struct bedrock_pass *pass,
 	return state;
 }
 
+/* A slow path has its own work to do, whatever the kernel takes for one call. */
+static bool bedrock_pass_is_long(const struct bedrock_pass *pass)
+{
+	return pass->budget_bytes != UINT64_MAX && !pass->is_forced && pass->calls > 0 &&
+	       bedrock_os_now_ns() - pass->now_ns >= BEDROCK_PASS_STALL_NS;
+}
+
 static bool bedrock_pass_is_over(const struct bedrock_pass *pass)
 {
-	return pass->refusals >= BEDROCK_PASS_REFUSALS_MAX ||
+	return bedrock_pass_is_long(pass) || pass->refusals >= BEDROCK_PASS_REFUSALS_MAX ||
 	       pass->done_bytes >= pass->budget_bytes ||
 	       (pass->budget_bytes != UINT64_MAX && pass->calls >= BEDROCK_PASS_CALLS_MAX);
 }
@@ -129,6 +136,19 @@ static struct bedrock_bitmap bedrock_pass_due(const struct bedrock_pass *pass,
 	return due;
 }
 
+/* What was due and is left for later stays due. */
+static void bedrock_pass_keep_due(const struct bedrock_pass *pass, struct bedrock_chunk *chunk,
+				  const struct bedrock_bitmap *left)
+{
+	struct bedrock_pages *pages = &pass->arena->pages;
+
+	bedrock_lock_take(&pages->lock);
+	for (uint32_t word = 0; word < BEDROCK_BITMAP_WORDS; word++)
+		chunk->aged[pass->from].words[word] |=
+			left->words[word] & chunk->rest[pass->from].words[word];
+	bedrock_lock_give(&pages->lock);
+}
+
 /* -> is there more to do in this chunk? */
 static bool bedrock_pass_some_pages(struct bedrock_pass *pass, struct bedrock_chunk *chunk,
 				    struct bedrock_bitmap *due)
@@ -141,9 +161,15 @@ static bool bedrock_pass_some_pages(struct bedrock_pass *pass, struct bedrock_ch
 	for (uint32_t i = 0; i < count; i++) {
 		enum bedrock_rest state = pass->from;
 
-		if (pass->refusals < BEDROCK_PASS_REFUSALS_MAX)
+		if (bedrock_pass_is_long(pass))
+			bedrock_bitmap_set(due, ranges[i]);
+		else if (pass->refusals < BEDROCK_PASS_REFUSALS_MAX)
 			state = bedrock_pass_advise(pass, chunk, ranges[i]);
 		bedrock_pages_release(pages, chunk, state, ranges[i]);
+	}
+	if (bedrock_pass_is_long(pass)) {
+		bedrock_pass_keep_due(pass, chunk, due);
+		return false;
 	}
 	/* Of pages whose age counts, the rest would not be seen as due again. */
 	if (pass->is_all_due && bedrock_pass_is_over(pass))

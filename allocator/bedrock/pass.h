@@ -19,6 +19,9 @@ struct bedrock_heap;
 #define BEDROCK_PASS_REFUSALS_MAX 4u
 /* With a budget, this many ranges are advised, and up to 15 more that were lent out already. */
 #define BEDROCK_PASS_CALLS_MAX 64u
+/* And, unless the pass is forced, none any more after so long, which is a step of the coarse clock.
+ */
+#define BEDROCK_PASS_STALL_NS UINT64_C(4000000)
 
 struct bedrock_pass {
 	struct bedrock_heap *heap;

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/cache.h"
@@ -241,5 +242,77 @@ Test(decay, refusal_ends_the_pass_after_four_calls_and_later_looks_resume)
 	faults.madvise.error = 0;
 	after_ms(2000);
 	after_ms(2000);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}
+
+/* Slow paths enough for a look at the clock, beside a background thread that wakes at `due_ns`. */
+static unsigned advised_beside_thread(uint64_t due_ns)
+{
+	make_dirty(10);
+	bedrock_heap.options.dirty_decay_ms = 0;
+	bedrock_store_relaxed(&arena->decay.stages[0].next_ns, 0);
+	bedrock_store_relaxed(&bedrock_heap.background.due_ns, due_ns);
+	bedrock_store_relaxed(&bedrock_heap.background.is_running, true);
+	for (int i = 0; i < 40; i++)
+		bedrock_decay_tick(&bedrock_heap);
+	return faults.madvise.seen;
+}
+
+Test(decay, slow_paths_leave_purges_to_a_thread_that_is_at_work)
+{
+	cr_assert_eq(advised_beside_thread(BEDROCK_BACKGROUND_NEVER_NS), 0);
+}
+
+Test(decay, slow_paths_leave_purges_to_a_thread_that_is_to_wake_soon)
+{
+	cr_assert_eq(advised_beside_thread(bedrock_os_now_ns() + 60000 * MS), 0);
+}
+
+Test(decay, slow_paths_step_in_for_a_thread_that_does_not_get_to_run)
+{
+	cr_assert_gt(advised_beside_thread(1), 0);
+}
+
+static int slow_madvise(void *address, size_t bytes, int advice)
+{
+	const struct timespec pause = { .tv_nsec = 10 * MS };
+
+	nanosleep(&pause, NULL);
+	return fault_madvise(address, bytes, advice);
+}
+
+/* Blocks with used ones in between, so that each is advised alone; a look of a slow path at them.
+ */
+static void look_at_holes(void)
+{
+	void *blocks[40];
+
+	bedrock_os_table.madvise = slow_madvise;
+	for (int i = 0; i < 40; i++)
+		blocks[i] = bedrock_malloc(BLOCK_BYTES);
+	for (int i = 0; i < 40; i += 2)
+		bedrock_free(blocks[i]);
+	bedrock_heap.options.muzzy_decay_ms = 0;
+	bedrock_store_relaxed(&arena->decay.stages[0].next_ns, 0);
+	while (faults.madvise.seen == 0)
+		bedrock_decay_tick(&bedrock_heap);
+}
+
+Test(decay, slow_path_makes_no_second_call_once_one_took_long)
+{
+	bedrock_heap.options.dirty_decay_ms = 0;
+	look_at_holes();
+	cr_assert_eq(faults.madvise.seen, 1);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 19 * BLOCK_PAGES);
+}
+
+Test(decay, what_a_slow_path_left_is_still_due_at_the_next_look)
+{
+	bedrock_heap.options.dirty_decay_ms = 10;
+	look_at_holes();
+	cr_assert_eq(faults.madvise.seen, 1);
+	bedrock_os_table.madvise = fault_madvise;
+	after_ms(0);
+	cr_assert_eq(faults.madvise.seen, 20);
 	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
 }
