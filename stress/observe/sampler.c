@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -29,7 +30,8 @@
 
 struct hq_sampler {
 	pthread_t thread;
-	int fd; /* of statm */
+	int fd;      /* of statm */
+	sem_t awake; /* posted once the thread has taken its first sample */
 	uint64_t period_ns;
 	_Atomic bool stopping;         /* caller */
 	_Atomic uint64_t latest_bytes; /* the thread */
@@ -70,6 +72,16 @@ static uint64_t next_tick(struct hq_sampler *sampler, uint64_t tick)
 	return tick + (lost + 1) * sampler->period_ns;
 }
 
+static void take(struct hq_sampler *sampler)
+{
+	const uint64_t now = hq_now_ns();
+	const uint64_t rss_bytes = read_statm(sampler->fd);
+
+	hq_store_relaxed(&sampler->latest_bytes, rss_bytes);
+	if (rss_bytes)
+		hq_samples_add(&sampler->samples, now, rss_bytes);
+}
+
 static void *sample(void *argument)
 {
 	const struct sched_param priority = { .sched_priority = 1 };
@@ -78,15 +90,12 @@ static void *sample(void *argument)
 	uint64_t tick = start;
 
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority); /* late samples otherwise */
+	take(sampler);
+	sem_post(&sampler->awake);
 	while (!hq_load_relaxed(&sampler->stopping)) {
-		const uint64_t now = hq_now_ns();
-		const uint64_t rss_bytes = read_statm(sampler->fd);
-
-		hq_store_relaxed(&sampler->latest_bytes, rss_bytes);
-		if (rss_bytes)
-			hq_samples_add(&sampler->samples, now, rss_bytes);
 		tick = next_tick(sampler, tick);
 		sleep_until(tick);
+		take(sampler);
 	}
 	const uint64_t wall = hq_now_ns() - start;
 
@@ -102,6 +111,9 @@ static int start_thread(struct hq_sampler *sampler)
 	if (status)
 		return status;
 	pthread_setname_np(sampler->thread, "hq-sampler");
+	/* On a busy machine a short run would be over before the thread got to run at all. */
+	while (sem_wait(&sampler->awake) && errno == EINTR)
+		;
 	return 0;
 }
 
@@ -122,6 +134,7 @@ int hq_sampler_start(struct hq_sampler **sampler, pid_t target, uint64_t period_
 	status = hq_samples_init(&made->samples, SAMPLES_MAX);
 	if (status)
 		goto close_fd;
+	sem_init(&made->awake, 0, 0);
 	status = start_thread(made);
 	if (status)
 		goto clear_samples;
