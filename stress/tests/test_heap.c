@@ -465,6 +465,7 @@ Test(heap, what_another_worker_frees_during_a_refused_realloc_counts_as_live)
 	fixture.allocator.realloc = realloc_refused_beside_a_free;
 	cr_assert_not(hq_block_resize(&heap, &block, 300));
 	cr_assert_eq(hq_load_relaxed(&worker()->refused_at_bytes), 5000 + 100 + 300);
+	free(block.address);
 }
 
 Test(heap, what_was_freed_before_a_refused_call_does_not_count_as_live)
