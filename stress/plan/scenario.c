@@ -305,8 +305,25 @@ static void drop_contracts(struct hq_plan *plan)
 }
 
 /*
+ * That nothing can be proved of an allocator may be so without faults as well, or not: a call that
+ * is never refused is missed by nobody.
+ */
+static void keep_known_gaps(struct hq_scenario *scenario)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < scenario->known_count; i++) {
+		if (scenario->known[i].known.verdict != HQ_VERDICT_INCONCLUSIVE)
+			continue;
+		scenario->known[kept] = scenario->known[i];
+		scenario->known[kept++].known.sometimes = true;
+	}
+	scenario->known_count = kept;
+}
+
+/*
  * What is known of an allocator is known of the file's faults, if it has any: the clean case has no
- * excuse then, and a failure that does not depend on faults belongs to a scenario without them.
+ * excuse for a failure then, and one that does not depend on faults belongs to a scenario without.
  */
 void hq_scenario_drop_faults(struct hq_scenario *scenario)
 {
@@ -316,7 +333,7 @@ void hq_scenario_drop_faults(struct hq_scenario *scenario)
 	if (plan->rule_count == 0 && plan->injection_count == 0)
 		return;
 	plan->rule_count = plan->injection_count = 0;
-	scenario->known_count = 0;
+	keep_known_gaps(scenario);
 	for (size_t i = 0; i < plan->expectation_count; i++) {
 		if (!hq_expectation_needs_faults(&plan->expectations[i]))
 			plan->expectations[kept++] = plan->expectations[i];

@@ -264,6 +264,20 @@ Test(scenario, dropping_faults_leaves_the_work_and_what_must_hold_anyway)
 	cr_assert_eq(scenario.known_count, 0);
 }
 
+Test(scenario, dropping_faults_keeps_what_is_known_not_to_be_provable)
+{
+	cr_assert_eq(parse(HEAD "workload: churn\n"
+				"inject: [ refuse: { call: madvise, fail: ENOMEM } ]\n"
+				"known:\n"
+				"  jemalloc: { because: x }\n"
+				"  glibc: { verdict: inconclusive, because: y }\n"),
+		     0);
+	hq_scenario_drop_faults(&scenario);
+	cr_assert_eq(scenario.known_count, 1);
+	cr_assert_str_eq(scenario.known[0].known.because, "y");
+	cr_assert(scenario.known[0].known.sometimes);
+}
+
 Test(scenario, dropping_faults_where_there_are_none_changes_nothing)
 {
 	cr_assert_eq(parse(HEAD "workload: churn\nexpect: [heap.nulls >= 1]\n"
