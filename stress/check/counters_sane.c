@@ -128,6 +128,22 @@ static void check_live(struct look *look, const struct hq_stats_record *record)
 		report(look, TOO_FEW, record, NULL, NULL);
 }
 
+/*
+ * The kernel is asked after the allocator: what went back in between, while the program did
+ * nothing, is still in the reading before.
+ */
+static double most_by_kernel(const struct hq_observations *observations,
+			     const struct hq_stats_record *record)
+{
+	const uint64_t after = hq_moment_rss_bytes(observations, record);
+	const bool did_nothing = record > observations->stats &&
+				 record[-1].live_bytes == record->live_bytes &&
+				 hq_moment_is_quiet(record - 1);
+	const uint64_t before = did_nothing ? hq_moment_rss_bytes(observations, record - 1) : 0;
+
+	return (double)(after > before ? after : before);
+}
+
 /* False if there is nothing to compare. */
 static bool check_resident(struct look *look, const struct hq_stats_record *record)
 {
@@ -141,7 +157,8 @@ static bool check_resident(struct look *look, const struct hq_stats_record *reco
 		return false;
 	if (kernel > own * factor + slack)
 		report(look, TOO_LOW, record, NULL, NULL);
-	if ((promises & HQ_STATS_IS_TOUCHED) && own > kernel * factor + slack)
+	if ((promises & HQ_STATS_IS_TOUCHED) &&
+	    own > most_by_kernel(look->observations, record) * factor + slack)
 		report(look, TOO_HIGH, record, NULL, NULL);
 	return true;
 }

@@ -92,6 +92,16 @@ Test(counters_sane, more_resident_memory_is_one_only_where_it_means_what_was_tou
 	ASSERT_NOTHING("counters-sane", &recorded);
 }
 
+Test(counters_sane, what_the_kernel_still_had_in_the_idle_reading_before_is_no_more_than_it)
+{
+	hq_stats_set(&recorded.moments[AT_IDLE_LATE], HQ_STAT_RESIDENT, 30 * HQ_MIB);
+	hq_stats_set(&recorded.moments[AT_IDLE_LATE], HQ_STAT_DIRTY, 30 * HQ_MIB);
+	ASSERT_SAYS("counters-sane", &recorded, false, "more resident memory than the kernel");
+	hq_stats_set(&recorded.moments[AT_IDLE], HQ_STAT_RESIDENT, 30 * HQ_MIB);
+	recorded.moments[AT_IDLE].rss_bytes = 30 * HQ_MIB;
+	ASSERT_NOTHING("counters-sane", &recorded);
+}
+
 Test(counters_sane, sums_of_ended_threads_are_looked_at_only_when_they_have_ended)
 {
 	recorded.seen.stats_promises = HQ_STATS_IS_SUMMED;
