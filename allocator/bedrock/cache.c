@@ -14,6 +14,7 @@
 #include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/fast.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/os.h"
 
 #define BEDROCK_CACHE_TICK_EVERY 16u
 #define BEDROCK_CACHE_TRIM_EVERY 16u
@@ -64,7 +65,7 @@ static void bedrock_cache_put_memory(struct bedrock_heap *heap, struct bedrock_c
 static struct bedrock_cache *bedrock_cache_adopt(struct bedrock_heap *heap,
 						 struct bedrock_cache *cache)
 {
-	if (pthread_setspecific(heap->thread_key, cache) != 0) {
+	if (bedrock_os_key_set(heap->thread_key, cache) != 0) {
 		bedrock_cache_put_memory(heap, cache);
 		bedrock_thread_phase = BEDROCK_THREAD_NEW;
 		return NULL;

@@ -38,7 +38,7 @@ void bedrock_conf_read(struct bedrock_options *options)
 	struct bedrock_options_source sources[BEDROCK_CONF_SOURCES] = {
 		{ .origin = "bedrock_conf", .text = bedrock_conf },
 		{ .origin = BEDROCK_CONF_LINK, .text = link_bytes > 0 ? link : NULL },
-		{ .origin = "BEDROCK_CONF", .text = secure_getenv("BEDROCK_CONF") },
+		{ .origin = "BEDROCK_CONF", .text = bedrock_os_environment("BEDROCK_CONF") },
 	};
 	struct bedrock_options first = *options;
 

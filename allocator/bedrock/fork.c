@@ -8,10 +8,9 @@
  * huge mappings that one of them was just making or unmapping: that is done without a lock, so the
  * child may have such a mapping, its charge, or both, and knows nothing of them.
  */
-#include <pthread.h>
-
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/os.h"
 
 /* Arenas cannot appear meanwhile: arenas_lock is held. */
 static void bedrock_fork_take_arenas(struct bedrock_heap *heap)
@@ -89,5 +88,5 @@ static void bedrock_fork_child(void)
 void bedrock_fork_register(void)
 {
 	/* If this fails, fork works as long as no other thread is inside the allocator. */
-	(void)pthread_atfork(bedrock_fork_prepare, bedrock_fork_release, bedrock_fork_child);
+	(void)bedrock_os_at_fork(bedrock_fork_prepare, bedrock_fork_release, bedrock_fork_child);
 }

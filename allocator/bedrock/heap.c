@@ -87,7 +87,7 @@ static void bedrock_heap_init_parts(struct bedrock_heap *heap)
 	bedrock_store_relaxed(&heap->arena_count, 1);
 	bedrock_store_release(&heap->arenas[0], &heap->first_arena);
 	bedrock_heap_configure(heap);
-	heap->has_thread_key = pthread_key_create(&heap->thread_key, bedrock_cache_end) == 0;
+	heap->has_thread_key = bedrock_os_key_create(&heap->thread_key, bedrock_cache_end) == 0;
 }
 
 void bedrock_heap_init(struct bedrock_heap *heap)

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -39,6 +40,13 @@
 #define MADV_NOHUGEPAGE 15
 #endif
 
+/* libc has no wrapper for it. */
+static long bedrock_os_futex(void *word, int operation, uint32_t value,
+			     const struct timespec *timeout)
+{
+	return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
+}
+
 struct bedrock_os_table bedrock_os_table = {
 	.mmap = mmap,
 	.munmap = munmap,
@@ -46,12 +54,21 @@ struct bedrock_os_table bedrock_os_table = {
 	.madvise = madvise,
 	.mincore = mincore,
 	.getcpu = sched_getcpu,
+	.sched_getaffinity = sched_getaffinity,
 	.page_bytes = getpagesize,
+	.clock_gettime = clock_gettime,
+	.futex = bedrock_os_futex,
 	.open = open,
 	.read = read,
 	.readlink = readlink,
+	.write = write,
 	.close = close,
+	.secure_getenv = secure_getenv,
+	.prctl = prctl,
 	.pthread_create = pthread_create,
+	.pthread_key_create = pthread_key_create,
+	.pthread_setspecific = pthread_setspecific,
+	.pthread_atfork = pthread_atfork,
 };
 
 /*
@@ -67,6 +84,9 @@ extern const unsigned int __rseq_size __attribute__((weak));
 
 /* How many pages are looked at by one call: a byte of stack for each. */
 #define BEDROCK_OS_LOOK_PAGES 512u
+
+/* How many calls one message is worth. */
+#define BEDROCK_OS_WRITE_TRIES 8u
 
 /*
  * Turn a libc result into 0 or -errno and put errno back. A failure stays one even if whoever
@@ -207,7 +227,7 @@ unsigned bedrock_os_cpu_count(void)
 	unsigned count = 0;
 
 	CPU_ZERO(&set);
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+	if (bedrock_os_table.sched_getaffinity(0, sizeof(set), &set) == 0)
 		count = (unsigned)CPU_COUNT(&set);
 	errno = saved_errno;
 	return count > 0 ? count : 1;
@@ -223,7 +243,9 @@ uint64_t bedrock_os_now_ns(void)
 	struct timespec now = { .tv_sec = 0 };
 	int saved_errno = errno;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	/* An emulator may not know the coarse clock. */
+	if (bedrock_os_table.clock_gettime(CLOCK_MONOTONIC_COARSE, &now))
+		bedrock_os_table.clock_gettime(CLOCK_MONOTONIC, &now);
 	errno = saved_errno;
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
@@ -236,7 +258,7 @@ void bedrock_os_wait(_Atomic(uint32_t) *word, uint32_t expected, uint64_t timeou
 		.tv_nsec = (long)(timeout_ns % 1000000000u),
 	};
 
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &timeout, NULL, 0);
+	bedrock_os_table.futex(word, FUTEX_WAIT_PRIVATE, expected, &timeout);
 	errno = saved_errno;
 }
 
@@ -244,7 +266,7 @@ void bedrock_os_wake(_Atomic(uint32_t) *word, int count)
 {
 	int saved_errno = errno;
 
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+	bedrock_os_table.futex(word, FUTEX_WAKE_PRIVATE, (uint32_t)count, NULL);
 	errno = saved_errno;
 }
 
@@ -290,7 +312,7 @@ void bedrock_os_name_thread(const char *name)
 {
 	int saved_errno = errno;
 
-	prctl(PR_SET_NAME, name);
+	bedrock_os_table.prctl(PR_SET_NAME, name);
 	errno = saved_errno;
 }
 
@@ -323,11 +345,39 @@ ssize_t bedrock_os_read_link(const char *path, char *out, size_t out_bytes)
 	return length;
 }
 
+const char *bedrock_os_environment(const char *name)
+{
+	return bedrock_os_table.secure_getenv(name);
+}
+
+int bedrock_os_key_create(pthread_key_t *key, void (*end)(void *))
+{
+	return -bedrock_os_table.pthread_key_create(key, end);
+}
+
+int bedrock_os_key_set(pthread_key_t key, const void *value)
+{
+	return -bedrock_os_table.pthread_setspecific(key, value);
+}
+
+int bedrock_os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+	return -bedrock_os_table.pthread_atfork(prepare, parent, child);
+}
+
 void bedrock_os_write(int fd, const char *text, size_t text_bytes)
 {
 	int saved_errno = errno;
-	ssize_t written = write(fd, text, text_bytes);
 
-	(void)written;
+	for (unsigned tries = 0; text_bytes > 0 && tries < BEDROCK_OS_WRITE_TRIES; tries++) {
+		ssize_t written = bedrock_os_table.write(fd, text, text_bytes);
+
+		if (written < 0 && errno != EINTR)
+			break;
+		if (written > 0) {
+			text += written;
+			text_bytes -= (size_t)written;
+		}
+	}
 	errno = saved_errno;
 }

@@ -13,10 +13,12 @@
 #define BEDROCK_OS_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /*
  * What stands behind the functions below, with the contracts of the libc functions of the same
@@ -30,13 +32,22 @@ struct bedrock_os_table {
 	int (*madvise)(void *address, size_t bytes, int advice);
 	int (*mincore)(void *address, size_t bytes, unsigned char *resident);
 	int (*getcpu)(void);
+	int (*sched_getaffinity)(pid_t thread, size_t bytes, cpu_set_t *out);
 	int (*page_bytes)(void);
+	int (*clock_gettime)(clockid_t clock, struct timespec *out);
+	long (*futex)(void *word, int operation, uint32_t value, const struct timespec *timeout);
 	int (*open)(const char *path, int flags, ...);
 	ssize_t (*read)(int fd, void *out, size_t bytes);
 	ssize_t (*readlink)(const char *path, char *out, size_t bytes);
+	ssize_t (*write)(int fd, const void *text, size_t bytes);
 	int (*close)(int fd);
+	char *(*secure_getenv)(const char *name);
+	int (*prctl)(int operation, ...);
 	int (*pthread_create)(pthread_t *thread, const pthread_attr_t *attributes,
 			      void *(*start)(void *), void *argument);
+	int (*pthread_key_create)(pthread_key_t *key, void (*end)(void *));
+	int (*pthread_setspecific)(pthread_key_t key, const void *value);
+	int (*pthread_atfork)(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 };
 
 extern struct bedrock_os_table bedrock_os_table;
@@ -103,7 +114,22 @@ ssize_t bedrock_os_read_file(const char *path, char *out, size_t out_bytes);
 /* What a symbolic link holds, as a string; too long a one is cut. -> its length, or -errno. */
 ssize_t bedrock_os_read_link(const char *path, char *out, size_t out_bytes);
 
-/* Write to a descriptor and forget the outcome. */
+/* Where the environment says it to a program that need not mistrust it; or NULL. */
+const char *bedrock_os_environment(const char *name);
+
+/* A key for a value of each thread; `end` is called with it when a thread ends. -> 0 or -errno. */
+int bedrock_os_key_create(pthread_key_t *key, void (*end)(void *));
+
+/* Set the calling thread's value. May allocate. -> 0, or -ENOMEM. */
+int bedrock_os_key_set(pthread_key_t key, const void *value);
+
+/* Have these called around each fork. May allocate. -> 0, or -ENOMEM. */
+int bedrock_os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+
+/*
+ * Write all of it to a descriptor and forget the outcome. A part that was taken is followed by the
+ * rest and a signal by another try, so often and no more: the reader may be gone, or slow for good.
+ */
 void bedrock_os_write(int fd, const char *text, size_t text_bytes);
 
 #endif

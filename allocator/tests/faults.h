@@ -18,7 +18,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "allocator/bedrock/os.h"
@@ -47,7 +51,20 @@ struct faults {
 	struct fault madvise;
 	struct fault mincore;
 	struct fault getcpu;
+	struct fault sched_getaffinity;
+	struct fault clock_gettime;
+	struct fault futex;
+	struct fault open;
+	struct fault read;
+	struct fault readlink;
+	/* A lie takes a single byte. */
+	struct fault write;
+	struct fault secure_getenv;
+	struct fault prctl;
 	struct fault thread;
+	struct fault pthread_key_create;
+	struct fault pthread_setspecific;
+	struct fault pthread_atfork;
 	_Atomic unsigned long advised_bytes;
 	/* What the kernel's page size is said to be; 0 for the truth. */
 	_Atomic int page_bytes;
@@ -202,6 +219,99 @@ static inline int fault_getcpu(void)
 	return -1;
 }
 
+/* Is this call to fail? errno says with what. */
+static inline bool fault_fails(struct fault *fault)
+{
+	struct fault_answer answer = fault_answer(fault);
+
+	if (answer.is_hit)
+		errno = answer.error;
+	return answer.is_hit;
+}
+
+static inline int fault_sched_getaffinity(pid_t thread, size_t bytes, cpu_set_t *out)
+{
+	return fault_fails(&faults.sched_getaffinity) ? -1 : sched_getaffinity(thread, bytes, out);
+}
+
+static inline int fault_clock_gettime(clockid_t clock, struct timespec *out)
+{
+	return fault_fails(&faults.clock_gettime) ? -1 : clock_gettime(clock, out);
+}
+
+static inline long fault_futex(void *word, int operation, uint32_t value,
+			       const struct timespec *timeout)
+{
+	if (fault_fails(&faults.futex))
+		return -1;
+	return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
+}
+
+static inline int fault_open(const char *path, int flags, ...)
+{
+	return fault_fails(&faults.open) ? -1 : open(path, flags);
+}
+
+static inline ssize_t fault_read(int fd, void *out, size_t bytes)
+{
+	return fault_fails(&faults.read) ? -1 : read(fd, out, bytes);
+}
+
+static inline ssize_t fault_readlink(const char *path, char *out, size_t bytes)
+{
+	return fault_fails(&faults.readlink) ? -1 : readlink(path, out, bytes);
+}
+
+static inline ssize_t fault_write(int fd, const void *text, size_t bytes)
+{
+	struct fault_answer answer = fault_answer(&faults.write);
+
+	if (!answer.is_hit)
+		return write(fd, text, bytes);
+	if (answer.is_lie)
+		return write(fd, text, 1);
+	errno = answer.error;
+	return -1;
+}
+
+static inline char *fault_secure_getenv(const char *name)
+{
+	return fault_answer(&faults.secure_getenv).is_hit ? NULL : secure_getenv(name);
+}
+
+static inline int fault_prctl(int operation, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, operation);
+	unsigned long first = va_arg(arguments, unsigned long);
+
+	va_end(arguments);
+	return fault_fails(&faults.prctl) ? -1 : prctl(operation, first);
+}
+
+static inline int fault_pthread_key_create(pthread_key_t *key, void (*end)(void *))
+{
+	struct fault_answer answer = fault_answer(&faults.pthread_key_create);
+
+	return answer.is_hit ? answer.error : pthread_key_create(key, end);
+}
+
+static inline int fault_pthread_setspecific(pthread_key_t key, const void *value)
+{
+	struct fault_answer answer = fault_answer(&faults.pthread_setspecific);
+
+	return answer.is_hit ? answer.error : pthread_setspecific(key, value);
+}
+
+static inline int fault_pthread_atfork(void (*prepare)(void), void (*parent)(void),
+				       void (*child)(void))
+{
+	struct fault_answer answer = fault_answer(&faults.pthread_atfork);
+
+	return answer.is_hit ? answer.error : pthread_atfork(prepare, parent, child);
+}
+
 static int fault_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
 			void *argument)
 {
@@ -222,12 +332,21 @@ static inline void fault_install(void)
 		.madvise = fault_madvise,
 		.mincore = fault_mincore,
 		.getcpu = fault_getcpu,
+		.sched_getaffinity = fault_sched_getaffinity,
 		.page_bytes = fault_page_bytes,
-		.open = open,
-		.read = read,
-		.readlink = readlink,
+		.clock_gettime = fault_clock_gettime,
+		.futex = fault_futex,
+		.open = fault_open,
+		.read = fault_read,
+		.readlink = fault_readlink,
+		.write = fault_write,
 		.close = close,
+		.secure_getenv = fault_secure_getenv,
+		.prctl = fault_prctl,
 		.pthread_create = fault_thread,
+		.pthread_key_create = fault_pthread_key_create,
+		.pthread_setspecific = fault_pthread_setspecific,
+		.pthread_atfork = fault_pthread_atfork,
 	};
 }
 

@@ -120,6 +120,32 @@ Test(background, thread_comes_back_for_new_work)
 	cr_assert(within_ms(20000, is_clean));
 }
 
+Test(background, thread_that_may_not_name_itself_works_without_name)
+{
+	faults.prctl.error = EPERM;
+	make_dirty(200);
+	cr_assert(within_ms(20000, is_clean));
+	cr_assert_eq(faults.prctl.hit, 1);
+}
+
+Test(background, waits_that_are_cut_short_do_not_keep_it_from_its_work)
+{
+	faults.futex.error = EINTR;
+	faults.futex.most = 20;
+	make_dirty(200);
+	cr_assert(within_ms(20000, is_clean));
+	cr_assert_gt(faults.futex.hit, 0);
+}
+
+Test(background, files_that_are_refused_are_asked_for_once_and_decay_goes_on)
+{
+	faults.open.error = EMFILE;
+	make_dirty(200);
+	cr_assert(within_ms(20000, is_clean));
+	cr_assert_gt(faults.open.hit, 0);
+	cr_assert_leq(faults.open.seen, 4, "%u calls", faults.open.seen);
+}
+
 /* Pressure stall information in which somebody waits all the time. */
 static int pressure_open(const char *path, int flags, ...)
 {

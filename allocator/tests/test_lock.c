@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "allocator/bedrock/lock.h"
+#include "allocator/tests/faults.h"
 
 #define ROUNDS 20000
 
@@ -35,6 +36,26 @@ Test(lock, threads_that_count_under_it_lose_no_step, .timeout = 30)
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	cr_assert_eq(plain_counter, 4 * ROUNDS);
+}
+
+Test(lock, waits_and_wakes_that_are_refused_lose_no_step, .timeout = 60)
+{
+	struct timespec nap = { .tv_nsec = 50000000 };
+	pthread_t threads[4];
+
+	bedrock_lock_init(&lock, BEDROCK_RANK_BIN);
+	bedrock_lock_take(&lock);
+	fault_install();
+	faults.futex.error = EINTR;
+	faults.futex.every = 2;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, count, NULL);
+	nanosleep(&nap, NULL);
+	bedrock_lock_give(&lock);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	cr_assert_eq(plain_counter, 4 * ROUNDS);
+	cr_assert_gt(faults.futex.hit, 0);
 }
 
 Test(lock, zeroed_memory_is_a_free_lock)

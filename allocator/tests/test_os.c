@@ -105,12 +105,134 @@ Test(os, cpu_that_getcpu_does_not_tell_is_the_first_and_errno_is_as_before)
 	cr_assert_eq(errno, 99);
 }
 
+/* What bedrock_os_write makes of six letters, as far as it gets. */
+static ssize_t write_letters(char out[16])
+{
+	int ends[2];
+
+	memset(out, 0, 16);
+	cr_assert_eq(pipe(ends), 0);
+	errno = 99;
+	bedrock_os_write(ends[1], "letter", 6);
+	cr_assert_eq(errno, 99);
+	close(ends[1]);
+	ssize_t length = read(ends[0], out, 16);
+
+	close(ends[0]);
+	return length;
+}
+
+Test(os, message_is_written_by_one_call)
+{
+	char text[16];
+
+	fault_install();
+	cr_assert_eq(write_letters(text), 6);
+	cr_assert_eq(faults.write.seen, 1);
+}
+
+Test(os, message_is_lost_at_the_first_refusal)
+{
+	const int errors[] = { EAGAIN, EBADF, EIO, ENOSPC, EPIPE };
+	char text[16];
+
+	fault_install();
+	for (int i = 0; i < 5; i++) {
+		faults.write.error = errors[i];
+		cr_assert_eq(write_letters(text), 0);
+		cr_assert_eq(faults.write.hit, (unsigned)i + 1);
+	}
+}
+
+Test(os, message_that_a_signal_interrupts_is_written_after_it)
+{
+	char text[16];
+
+	fault_install();
+	faults.write.error = EINTR;
+	faults.write.most = 3;
+	cr_assert_eq(write_letters(text), 6);
+	cr_assert_str_eq(text, "letter");
+	cr_assert_eq(faults.write.seen, 4);
+}
+
+Test(os, message_that_only_signals_answer_is_given_up)
+{
+	char text[16];
+
+	fault_install();
+	faults.write.error = EINTR;
+	cr_assert_eq(write_letters(text), 0);
+	cr_assert_eq(faults.write.seen, 8);
+}
+
+Test(os, message_that_is_taken_in_parts_is_whole)
+{
+	char text[16];
+
+	fault_install();
+	faults.write.lies = true;
+	cr_assert_eq(write_letters(text), 6);
+	cr_assert_str_eq(text, "letter");
+	cr_assert_eq(faults.write.seen, 6);
+}
+
+Test(os, files_and_links_that_are_refused_are_errors_and_leave_no_descriptor)
+{
+	char text[16];
+	int before = dup(0);
+
+	close(before);
+	fault_install();
+	errno = 99;
+	faults.readlink.error = EINVAL;
+	cr_assert_eq(bedrock_os_read_link("/proc/self/exe", text, sizeof(text)), -EINVAL);
+	faults.open.error = EMFILE;
+	cr_assert_eq(bedrock_os_read_file("/proc/self/stat", text, sizeof(text)), -EMFILE);
+	faults.open.error = 0;
+	faults.read.error = EIO;
+	cr_assert_eq(bedrock_os_read_file("/proc/self/stat", text, sizeof(text)), -EIO);
+	cr_assert_eq(errno, 99);
+	int after = dup(0);
+
+	cr_assert_eq(before, after);
+}
+
 Test(os, clock_does_not_run_backwards)
 {
 	uint64_t before_ns = bedrock_os_now_ns();
 
 	cr_assert_gt(before_ns, 0);
 	cr_assert_geq(bedrock_os_now_ns(), before_ns);
+}
+
+Test(os, clock_that_the_kernel_does_not_know_is_replaced)
+{
+	uint64_t before_ns = bedrock_os_now_ns();
+
+	fault_install();
+	faults.clock_gettime.error = EINVAL;
+	faults.clock_gettime.most = 1;
+	errno = 99;
+	cr_assert_geq(bedrock_os_now_ns(), before_ns);
+	cr_assert_eq(faults.clock_gettime.hit, 1);
+	cr_assert_eq(faults.clock_gettime.seen, 2);
+	cr_assert_eq(errno, 99);
+}
+
+Test(os, wait_that_is_cut_short_returns_and_errno_is_as_before, .timeout = 10)
+{
+	_Atomic(uint32_t) word = 1;
+	const int errors[] = { EINTR, EAGAIN };
+
+	fault_install();
+	for (int i = 0; i < 2; i++) {
+		faults.futex.error = errors[i];
+		errno = 99;
+		bedrock_os_wait(&word, 1, UINT64_C(100000000000));
+		cr_assert_eq(faults.futex.hit, (unsigned)i + 1);
+		cr_assert_eq(errno, 99);
+	}
 }
 
 static _Atomic(uint32_t) is_started;

@@ -38,6 +38,13 @@ static ssize_t fake_read(int fd, void *out, size_t bytes)
 	return (ssize_t)length;
 }
 
+static ssize_t refuse_read(int fd, void *out, size_t bytes)
+{
+	(void)fd, (void)out, (void)bytes;
+	errno = EOPNOTSUPP;
+	return -1;
+}
+
 static int fake_close(int fd)
 {
 	cr_assert_eq(fd, 1000);
@@ -128,4 +135,18 @@ Test(pressure, text_of_another_shape_is_refused)
 		cr_assert_not(bedrock_pressure_parse(bad[i], &us), "%s", bad[i]);
 	cr_assert(bedrock_pressure_parse("some avg10=0.00 total=17", &us));
 	cr_assert_eq(us, 17);
+}
+
+/* What a kernel says that was started with psi=0. */
+Test(pressure, file_that_opens_and_cannot_be_read_is_left_alone_as_well)
+{
+	bedrock_os_table.read = refuse_read;
+	cr_assert_not(look_after_ms(0, 0));
+	unsigned first = opens;
+
+	cr_assert_not(look_after_ms(2000, 0));
+	cr_assert_eq(opens, first);
+	bedrock_os_table.read = fake_read;
+	cr_assert_not(look_after_ms(60000, 0));
+	cr_assert_gt(opens, first);
 }
