@@ -41,7 +41,10 @@ WIRE_SRC      := $(call src,stress/wire)
 WORKLOAD_SRC  := $(call src,stress/workload)
 HOST_SRC      := $(call src,stress/host)
 PRELOAD_SRC   := $(call src,stress/preload)
+BETWEEN_SRC   := $(call src,stress/between)
 GUARD_SRC     := $(call src,stress/guard)
+RECORDER_SRC  := $(call src,stress/recorder)
+TRACE_SRC     := $(call src,stress/trace)
 CONTROL_SRC   := $(call src,stress/observe stress/check stress/report stress/plan stress/control \
 		 stress/command)
 # The part of injectors/ that also runs inside the target: it never allocates, prints or locks.
@@ -72,7 +75,7 @@ $(B)/libheapquake-preload.so: $(patsubst %.c,$(B)/pre/%.o,$(PRELOAD_SRC) $(TARGE
 	$(Q)$(CC) -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl -lpthread
 
 # Nor is the guard, which is loaded behind it and only where it is asked for. It brings its unwinder.
-$(B)/libheapquake-guard.so: $(patsubst %.c,$(B)/pre/%.o,$(GUARD_SRC))
+$(B)/libheapquake-guard.so: $(patsubst %.c,$(B)/pre/%.o,$(GUARD_SRC) $(BETWEEN_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared -static-libgcc -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl -lpthread
 
@@ -129,7 +132,8 @@ STRESSES := $(patsubst %.c,$(B)/%,$(sort $(wildcard allocator/tests/stress_*.c s
 NOT_IN_TESTS := %/main.o %/interpose.o %/operators.o
 
 $(B)/libheapquake-test.a: $(filter-out $(NOT_IN_TESTS),$(call obj,$(CONTROL_SRC) $(HOST_SRC) \
-			  $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC) $(GUARD_SRC)))
+			  $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC) $(GUARD_SRC) $(BETWEEN_SRC) \
+			  $(TRACE_SRC)))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 

@@ -24,15 +24,18 @@ allowed() {
 	injectors/*) echo '^injectors/' ;;
 	stress/wire/*) echo '^(injectors|stress/wire)/' ;;
 	stress/preload/*) echo '^(injectors|stress/wire|stress/preload)/' ;;
-	stress/guard/*) echo '^(injectors|stress/wire|stress/guard)/' ;;
-	stress/workload/*) echo '^(injectors|stress/wire|stress/workload)/' ;;
+	stress/between/*) echo '^(injectors|stress/between)/' ;;
+	stress/guard/*) echo '^(injectors|stress/wire|stress/between|stress/guard)/' ;;
+	stress/recorder/*) echo '^(injectors|stress/(between|trace|recorder))/' ;;
+	stress/trace/*) echo '^(injectors|stress/trace)/' ;;
+	stress/workload/*) echo '^(injectors|stress/(wire|trace|workload))/' ;;
 	stress/host/*) echo '^(injectors|stress/wire|stress/workload|stress/host)/' ;;
 	stress/observe/*) echo '^(injectors|stress/wire|stress/observe)/' ;;
 	stress/check/*) echo '^(injectors|stress/wire|stress/observe|stress/check)/' ;;
 	stress/report/*) echo '^(injectors|stress/(wire|observe|check|report))/' ;;
 	stress/plan/*) echo '^(injectors|stress/(wire|workload|observe|check|plan))/' ;;
-	stress/control/*) echo '^(injectors|stress/(wire|workload|observe|check|report|plan|control))/' ;;
-	stress/command/*) echo '^(injectors|stress/(wire|workload|observe|check|report|plan|control|command))/' ;;
+	stress/control/*) echo '^(injectors|stress/(wire|trace|workload|observe|check|report|plan|control))/' ;;
+	stress/command/*) echo '^(injectors|stress/(wire|trace|workload|observe|check|report|plan|control|command))/' ;;
 	*) echo '^$' ;;
 	esac
 }

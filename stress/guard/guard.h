@@ -14,7 +14,7 @@
  *   tail.c       known bytes behind each block
  *   blocks.c     which memory belongs to live blocks
  *   origin.c     who allocated and who freed them
- *   next.c       the allocator behind, and memory for calls that come before it is found
+ *   start.c      the allocator behind, and whether there is something to watch
  *   attach.c     finds the wire
  *   report.c     writes what is wrong into the wire, and what is left at the end
  *   site.c       names places in a program
@@ -28,11 +28,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stress/between/between.h"
 #include "stress/guard/blocks.h"
 #include "stress/guard/origin.h"
 #include "stress/wire/wire.h"
 
-#define HQ_GUARD_EXPORT __attribute__((visibility("default")))
 #define HQ_GUARD_CALLER ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
 #define HQ_GUARD_CALLS_AT_ONCE 64u /* counted by a thread before the wire is told */
@@ -44,21 +44,6 @@ enum hq_guard_phase {
 	HQ_GUARD_READY,
 };
 
-/* The allocator's functions. */
-struct hq_guard_next {
-	void *(*malloc)(size_t);
-	void *(*calloc)(size_t, size_t);
-	void *(*realloc)(void *, size_t);
-	void (*free)(void *);
-	int (*posix_memalign)(void **, size_t, size_t);
-	void *(*aligned_alloc)(size_t, size_t);
-	void *(*memalign)(size_t, size_t);
-	void *(*valloc)(size_t);
-	void *(*pvalloc)(size_t);
-	size_t (*usable_size)(void *);
-	bool usable_is_its_own; /* malloc and malloc_usable_size come from one object */
-};
-
 struct hq_guard {
 	_Atomic uint32_t phase;  /* enum hq_guard_phase */
 	_Atomic uint32_t passes; /* 1: watches, and not every block */
@@ -67,7 +52,7 @@ struct hq_guard {
 	uint32_t every;
 	uint64_t tail_key;
 	struct hq_wire *wire;
-	struct hq_guard_next next;
+	struct hq_next next;
 	/* Something was seen or missed after which a free cannot be judged any more. */
 	_Atomic uint32_t frees_unknown;
 	_Atomic uint32_t threads; /* that have drawn: no two draw the same */
@@ -90,23 +75,10 @@ struct hq_guard_self {
 extern struct hq_guard hq_guard;
 extern __thread struct hq_guard_self hq_guard_self;
 
-/* ---- next.c ---- */
+/* ---- start.c ---- */
 
 /* False while the allocator is being looked for: the arena has to serve the call. */
 bool hq_guard_start(void);
-
-#define HQ_GUARD_ARENA_BYTES 65536u
-
-extern char hq_guard_arena[HQ_GUARD_ARENA_BYTES];
-
-void *hq_guard_arena_alloc(size_t alignment, size_t size);
-/* How many bytes of the arena follow the address; at least the block's size. */
-size_t hq_guard_arena_room(const void *address);
-
-static inline bool hq_guard_arena_owns(const void *address)
-{
-	return (uintptr_t)address - (uintptr_t)hq_guard_arena < HQ_GUARD_ARENA_BYTES;
-}
 
 static inline bool hq_guard_ready(void)
 {

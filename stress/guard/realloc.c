@@ -90,7 +90,7 @@ static void *move_from_arena(void *block, size_t size, uint64_t caller)
 {
 	struct hq_guard_call call = hq_guard_begin(size, hq_guard_promised(size), caller);
 	void *moved = hq_guard.next.malloc(call.ask);
-	const size_t room = hq_guard_arena_room(block);
+	const size_t room = hq_between_arena_room(block);
 
 	moved = hq_guard_end(&call, moved, moved ? 0 : errno);
 	if (moved)
@@ -104,7 +104,7 @@ void *hq_guard_realloc(void *block, size_t size, uint64_t caller)
 	struct kept kept = { .size = 0 };
 	void *moved;
 
-	if (HQ_GUARD_UNLIKELY(hq_guard_arena_owns(block)))
+	if (HQ_GUARD_UNLIKELY(hq_between_arena_owns(block)))
 		return move_from_arena(block, size, caller);
 	if (!hq_guard.watches)
 		return hq_guard.next.realloc(block, size);

@@ -352,7 +352,7 @@ void hq_guard_free(void *block, uint64_t caller)
 	const int before = errno;
 	uint64_t size;
 
-	if (HQ_GUARD_UNLIKELY(!block || hq_guard_arena_owns(block)))
+	if (HQ_GUARD_UNLIKELY(!block || hq_between_arena_owns(block)))
 		return;
 	if (HQ_GUARD_UNLIKELY(!hq_guard.watches)) {
 		hq_guard.next.free(block);
@@ -376,8 +376,8 @@ size_t hq_guard_usable_size(void *block, uint64_t caller)
 {
 	uint64_t size;
 
-	if (!block || hq_guard_arena_owns(block))
-		return block ? hq_guard_arena_room(block) : 0;
+	if (!block || hq_between_arena_owns(block))
+		return block ? hq_between_arena_room(block) : 0;
 	if (hq_guard.watches && hq_guard.tails) {
 		size = hq_blocks_size(&hq_guard.blocks, (uintptr_t)block);
 		if (size && hq_guard_may_have_tail((uintptr_t)block, size))

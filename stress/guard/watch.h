@@ -53,7 +53,7 @@ __attribute__((always_inline)) static inline void *hq_guard_passed(void *block, 
 static inline bool hq_guard_frees_pass(const void *block)
 {
 	/* Pairs with the release in hq_guard_start. */
-	if (!hq_load_acquire(&hq_guard.passes) || hq_guard_arena_owns(block) ||
+	if (!hq_load_acquire(&hq_guard.passes) || hq_between_arena_owns(block) ||
 	    hq_blocks_may_begin(&hq_guard.blocks, (uintptr_t)block))
 		return false;
 	hq_guard_self.calls++;
