@@ -27,7 +27,7 @@ LDFLAGS += $(SAN)
 MALLOC_IS_OPAQUE := -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
 
 # Flags of the libraries heapquake is built on; asked for only when something is built.
-pkg = $(shell pkg-config $(1) yaml-0.1 jansson libxml-2.0 zlib 2>/dev/null)
+pkg = $(shell pkg-config $(1) yaml-0.1 jansson libxml-2.0 zlib gsl 2>/dev/null)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkg,--cflags))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $$(call pkg,--libs))$(PKG_LIBS)
 
@@ -45,8 +45,8 @@ BETWEEN_SRC   := $(call src,stress/between)
 GUARD_SRC     := $(call src,stress/guard)
 RECORDER_SRC  := $(call src,stress/recorder)
 TRACE_SRC     := $(call src,stress/trace)
-CONTROL_SRC   := $(call src,stress/observe stress/check stress/report stress/plan stress/control \
-		 stress/command)
+CONTROL_SRC   := $(call src,stress/observe stress/check stress/compare stress/report stress/plan \
+		 stress/control stress/command)
 # The part of injectors/ that also runs inside the target: it never allocates, prints or locks.
 TARGET_SRC    := $(sort $(wildcard injectors/decide.c injectors/contract.c injectors/syscall/filter.c \
 		 injectors/syscall/split.c))

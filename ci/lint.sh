@@ -33,9 +33,10 @@ allowed() {
 	stress/observe/*) echo '^(injectors|stress/wire|stress/observe)/' ;;
 	stress/check/*) echo '^(injectors|stress/wire|stress/observe|stress/check)/' ;;
 	stress/report/*) echo '^(injectors|stress/(wire|observe|check|report))/' ;;
+	stress/compare/*) echo '^(injectors|stress/(wire|observe|check|compare))/' ;;
 	stress/plan/*) echo '^(injectors|stress/(wire|workload|observe|check|plan))/' ;;
 	stress/control/*) echo '^(injectors|stress/(wire|trace|workload|observe|check|report|plan|control))/' ;;
-	stress/command/*) echo '^(injectors|stress/(wire|trace|workload|observe|check|report|plan|control|command))/' ;;
+	stress/command/*) echo '^(injectors|stress/(wire|trace|workload|observe|check|compare|report|plan|control|command))/' ;;
 	*) echo '^$' ;;
 	esac
 }

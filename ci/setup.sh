@@ -5,7 +5,7 @@
 # only optional ones are missing (what lacks them is skipped by the job itself, with the reason).
 set -euo pipefail
 
-build="gcc make pkg-config libc6-dev libyaml-dev libjansson-dev libxml2-dev zlib1g-dev"
+build="gcc make pkg-config libc6-dev libyaml-dev libjansson-dev libxml2-dev zlib1g-dev libgsl-dev"
 check="$build libcriterion-dev python3-cram clang-format shellcheck strace valgrind procps python3"
 programs="libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 stress-ng rocksdb-tools redis-server redis-tools"
 

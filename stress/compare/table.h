@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A comparison for a reader: as text, and as JSON.
+ */
+#ifndef HQ_STRESS_COMPARE_TABLE_H
+#define HQ_STRESS_COMPARE_TABLE_H
+
+#include <stdio.h>
+
+#include "stress/compare/claim.h"
+#include "stress/compare/comparison.h"
+
+/* What is known beside the numbers; everything is borrowed. */
+struct hq_compared {
+	const struct hq_comparison *comparison;
+	const char *scenario;
+	const char *side_names[2]; /* what tells A and B apart, as it was asked for */
+	const struct hq_claim *claims;
+	size_t claim_count;
+	bool same_sides; /* A against A: every change that is seen is a false alarm */
+	bool verbose;    /* also what stayed the same, and the t-tests in full */
+	uint64_t wall_ns;
+};
+
+/* 0 or -EIO, -ENOMEM. */
+int hq_compared_print(const struct hq_compared *compared, FILE *stream);
+int hq_compared_print_json(const struct hq_compared *compared, FILE *stream);
+
+/* 0: all claims hold; 1: one is broken; 4: none is broken, one is open. */
+int hq_compared_exit_status(const struct hq_compared *compared);
+
+#endif
