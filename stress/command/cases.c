@@ -133,6 +133,8 @@ static int apply_settings(const struct maker *maker, struct hq_scenario *scenari
 	const struct hq_settings *settings = maker->settings;
 	struct hq_error error;
 
+	for (size_t i = 0; settings->set && settings->set[i]; i++)
+		hq_repro_add(&scenario->plan, "--set", settings->set[i]);
 	if (settings->no_faults) {
 		hq_scenario_drop_faults(scenario);
 		hq_repro_add(&scenario->plan, "--no-faults", NULL);
@@ -195,7 +197,7 @@ static int read_file(struct maker *maker, const char *path)
 	struct hq_scenario *scenario = &maker->scenarios[maker->scenario_count++];
 	struct hq_complaints complaints;
 
-	if (hq_scenario_read(path, scenario, &complaints)) {
+	if (hq_scenario_read_with(path, maker->settings->set, scenario, &complaints)) {
 		hq_complaints_print(&complaints, stderr);
 		return HQ_EXIT_USAGE;
 	}
@@ -225,6 +227,25 @@ static int read_files(struct maker *maker, char *const *files)
 	return status;
 }
 
+/* A program has no file that a setting could change: only what is around it can be set. */
+static int set_on_command(const struct maker *maker, struct hq_scenario *scenario)
+{
+	char **set = maker->settings->set;
+	int status = 0;
+
+	for (size_t i = 0; !status && set && set[i]; i++) {
+		if (!strncmp(set[i], "allocator=", 10))
+			status = hq_words_add(&scenario->allocators, set[i] + 10);
+		else if (!strncmp(set[i], "env.", 4) && strchr(set[i], '=') > set[i] + 4)
+			status = hq_words_add(&scenario->plan.env, set[i] + 4);
+		else
+			return complain(
+				maker, set[i],
+				"of a program only allocator=NAME and env.NAME=VALUE can be set");
+	}
+	return status ? complain(maker, "", "out of memory") : 0;
+}
+
 static int read_command(struct maker *maker)
 {
 	int status = make_room(maker, 1);
@@ -237,6 +258,8 @@ static int read_command(struct maker *maker)
 	maker->scenario_count = 1;
 	if (hq_scenario_of_command(maker->invocation->program, &maker->scenarios[0]))
 		return complain(maker, "", "out of memory");
+	if (set_on_command(maker, &maker->scenarios[0]))
+		return HQ_EXIT_USAGE;
 	return apply_settings(maker, &maker->scenarios[0]);
 }
 

@@ -42,8 +42,7 @@ static int make_folders(const char *path)
 	return status;
 }
 
-/* By doing: permissions, read-only mounts and quotas all show in the same way. */
-static int check_writable(const char *folder, struct hq_error *error)
+int hq_results_check(const char *folder, struct hq_error *error)
 {
 	char *probe;
 	int status = make_folders(folder), fd = -1;
@@ -108,6 +107,39 @@ static int exit_status(const struct hq_invocation *invocation, const struct hq_s
 	return hq_suite_exit_status(&run->suite);
 }
 
+#define FORMATS_MAX 16
+
+static const char *const *format_names(const char *names[FORMATS_MAX])
+{
+	size_t count = 0;
+
+	for (; hq_formats[count] && count + 1 < FORMATS_MAX; count++)
+		names[count] = hq_formats[count]->name;
+	names[count] = NULL;
+	return names;
+}
+
+static int write_suite(const void *cookie, const char *format, FILE *stream, bool color)
+{
+	struct hq_suite suite = *(const struct hq_suite *)cookie;
+
+	suite.color = color;
+	return hq_format_find(format)->write(&suite, stream);
+}
+
+static int write_reports(const struct hq_invocation *invocation, struct hq_report_files *files,
+			 const struct hq_suite *suite, struct hq_error *error)
+{
+	char line[200];
+	const struct hq_report_source source = {
+		.write = write_suite,
+		.cookie = suite,
+		.last_line = hq_suite_last_line(suite, line, sizeof(line)),
+	};
+
+	return hq_report_files_write(files, &source, &invocation->settings, error);
+}
+
 static int run_and_report(const struct hq_invocation *invocation, const struct hq_cases *cases,
 			  struct hq_report_files *files, struct hq_suite_run *run)
 {
@@ -121,7 +153,7 @@ static int run_and_report(const struct hq_invocation *invocation, const struct h
 	run->suite.seed = cases->seed;
 	run->suite.verbose = invocation->settings.verbose;
 	run->suite.program_version = HQ_VERSION;
-	if (hq_report_files_write(files, &run->suite, &invocation->settings, &error)) {
+	if (write_reports(invocation, files, &run->suite, &error)) {
 		complain(invocation, error.text);
 		return HQ_EXIT_ERROR;
 	}
@@ -133,14 +165,15 @@ int hq_cases_run(const struct hq_invocation *invocation, const struct hq_cases *
 {
 	const struct hq_suite_settings settings = suite_settings(invocation);
 	struct hq_report_files files;
+	const char *names[FORMATS_MAX];
 	struct hq_error error;
 	int status;
 
 	*run = (struct hq_suite_run){ .results = NULL };
-	if (settings.results && check_writable(settings.results, &error))
+	if (settings.results && hq_results_check(settings.results, &error))
 		return complain(invocation, error.text);
-	if (hq_report_files_open(&invocation->settings, invocation->program != NULL, &files,
-				 &error))
+	if (hq_report_files_open(&invocation->settings, invocation->program != NULL,
+				 format_names(names), &files, &error))
 		status = complain(invocation, error.text);
 	else
 		status = run_and_report(invocation, cases, &files, run);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `run` and `replay` have in common: running cases that were made, and reporting on them.
+ * What `run`, `replay` and `compare` have in common: a place for results, running cases that were
+ * made, and reporting on them.
  */
 #ifndef HQ_STRESS_COMMAND_COMMAND_RUN_H
 #define HQ_STRESS_COMMAND_COMMAND_RUN_H
@@ -14,5 +15,11 @@
  */
 int hq_cases_run(const struct hq_invocation *invocation, const struct hq_cases *cases,
 		 struct hq_suite_run *run);
+
+/*
+ * Can results be written there? Found out by doing: permissions, read-only mounts and quotas all
+ * show in the same way. Makes the folder with all that are above it. 0 or -EINVAL with a sentence.
+ */
+int hq_results_check(const char *folder, struct hq_error *error);
 
 #endif

@@ -4,9 +4,15 @@
  */
 #include "stress/command/commands.h"
 
+static const char *const compare_options[] = {
+	"allocator", "set",       "seed",    "no-faults", "inject", "contract",
+	"guard",     "mechanism", "timeout", "dry-run",   "format", "output",
+	"results",   "quiet",     "verbose", "color",     NULL,
+};
+
 static const char *const plan_options[] = {
-	"allocator", "filter",   "tags",      "seed",    "repeat", "no-faults", "inject",
-	"check",     "contract", "mechanism", "timeout", "guard",  NULL,
+	"set",    "allocator", "filter",   "tags",      "seed",    "repeat", "no-faults",
+	"inject", "check",     "contract", "mechanism", "timeout", "guard",  NULL,
 };
 
 static const char *const replay_options[] = {
@@ -27,6 +33,15 @@ const struct hq_command hq_commands[] = {
 		.summary = "run scenarios, or a program of yours, and judge what happens",
 		.takes_program = true,
 		.run = hq_command_run,
+	},
+	{
+		.name = "compare",
+		.synopsis = "[options] SCENARIO --a SETTING --b SETTING\n"
+			    "[options] --a SETTING --b SETTING -- PROG ARG...",
+		.summary = "run two settings in pairs, and tell what differs and how sure that is",
+		.options = compare_options,
+		.takes_program = true,
+		.run = hq_command_compare,
 	},
 	{
 		.name = "replay",

@@ -8,6 +8,7 @@
 #include "stress/command/program_options.h"
 
 int hq_command_run(struct hq_invocation *invocation);
+int hq_command_compare(struct hq_invocation *invocation);
 int hq_command_replay(struct hq_invocation *invocation);
 int hq_command_list(struct hq_invocation *invocation);
 int hq_command_explain(struct hq_invocation *invocation);

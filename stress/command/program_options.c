@@ -71,6 +71,33 @@ const struct hq_program_option hq_program_options[] = {
 	  .max = 10000,
 	  .group = SELECTION,
 	  .help = "each case N times, with seeds counting up" },
+	{ .name = "set",
+	  .kind = HQ_PROGRAM_LIST,
+	  .offset = AT(set),
+	  .argument = "KEY=VALUE",
+	  .group = SELECTION,
+	  .help = "change a scenario: workload.rows=10k, env.MALLOC_CONF=narenas:1, "
+		  "run.timeout=1m" },
+	{ .name = "a",
+	  .kind = HQ_PROGRAM_LIST,
+	  .offset = AT(side_a),
+	  .argument = "KEY=VALUE",
+	  .only = "compare",
+	  .group = SELECTION,
+	  .help = "what side A has of its own, as --set; a bare word is an allocator" },
+	{ .name = "b",
+	  .kind = HQ_PROGRAM_LIST,
+	  .offset = AT(side_b),
+	  .argument = "KEY=VALUE",
+	  .only = "compare",
+	  .group = SELECTION,
+	  .help = "the same for side B" },
+	{ .name = "aa",
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(same_sides),
+	  .only = "compare",
+	  .group = SELECTION,
+	  .help = "A against A: what this machine's noise hides, and what it makes up" },
 	{ .name = "no-faults",
 	  .kind = HQ_PROGRAM_FLAG,
 	  .offset = AT(no_faults),
@@ -95,6 +122,13 @@ const struct hq_program_option hq_program_options[] = {
 	  .argument = "NAME",
 	  .group = FAULTS,
 	  .help = "one more contract, with options: NAME:key=value (heapquake list checkers)" },
+	{ .name = "expect",
+	  .kind = HQ_PROGRAM_LIST,
+	  .offset = AT(claims),
+	  .argument = "CLAIM",
+	  .only = "compare",
+	  .group = FAULTS,
+	  .help = "B against A: 'faults.minor <= -30%'; exit 1 if broken, 4 if it cannot be told" },
 	{ .name = "guard",
 	  .kind = HQ_PROGRAM_OPTIONAL,
 	  .offset = AT(guard),
@@ -121,6 +155,32 @@ const struct hq_program_option hq_program_options[] = {
 	  .max = 24 * 3600 * HQ_S,
 	  .group = RUNNING,
 	  .help = "wall-clock limit of one run; default: the scenario's" },
+	{ .name = "pairs",
+	  .kind = HQ_PROGRAM_COUNT,
+	  .offset = AT(pairs),
+	  .argument = "N",
+	  .min = 2,
+	  .max = 128,
+	  .only = "compare",
+	  .group = RUNNING,
+	  .help = "pairs of runs; default: 10, with --budget as many as it takes" },
+	{ .name = "budget",
+	  .kind = HQ_PROGRAM_DURATION,
+	  .offset = AT(budget_ns),
+	  .argument = "TIME",
+	  .min = 1 * HQ_S,
+	  .max = 24 * 3600 * HQ_S,
+	  .only = "compare",
+	  .group = RUNNING,
+	  .help = "no new pair after that time, nor once the resolution is reached" },
+	{ .name = "resolution",
+	  .kind = HQ_PROGRAM_WORD,
+	  .offset = AT(resolution),
+	  .argument = "SHARE",
+	  .fallback = "5%",
+	  .only = "compare",
+	  .group = RUNNING,
+	  .help = "the smallest change that must not be missed" },
 	{ .name = "jobs",
 	  .letter = 'j',
 	  .kind = HQ_PROGRAM_COUNT,
@@ -462,11 +522,10 @@ int hq_invocation_parse(const struct hq_command *command, char *const *arguments
 
 void hq_invocation_clear(struct hq_invocation *invocation)
 {
-	hq_words_free(invocation->settings.allocators);
-	hq_words_free(invocation->settings.formats);
-	hq_words_free(invocation->settings.inject);
-	hq_words_free(invocation->settings.check);
-	hq_words_free(invocation->settings.contracts);
+	for (const struct hq_program_option *option = hq_program_options; option->name; option++) {
+		if (option->kind == HQ_PROGRAM_LIST)
+			hq_words_free(*(char ***)((char *)&invocation->settings + option->offset));
+	}
 	hq_words_free(invocation->words);
 	*invocation = (struct hq_invocation){ .command = NULL };
 }

@@ -32,6 +32,9 @@ struct hq_settings {
 	char **inject;
 	char **check;
 	char **contracts;
+	char **set;              /* KEY=VALUE, see stress/plan/yaml_set.h */
+	char **side_a, **side_b; /* the same, for one side of a comparison */
+	char **claims;
 	const char *seed;
 	const char *guard;
 	const char *filter;
@@ -39,11 +42,15 @@ struct hq_settings {
 	const char *output;
 	const char *results;
 	uint64_t repeat;
+	uint64_t pairs;
+	uint64_t budget_ns;
+	const char *resolution;
 	uint64_t jobs;
 	uint64_t timeout_ns;
 	uint32_t mechanism; /* enum hq_mechanism */
 	uint32_t color;     /* enum hq_color */
-	bool require, fail_fast, dry_run, quiet, verbose, pass_status, no_faults, quick, help;
+	bool require, fail_fast, dry_run, quiet, verbose, pass_status, no_faults, quick, same_sides,
+		help;
 };
 
 enum hq_program_option_kind {

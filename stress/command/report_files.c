@@ -35,16 +35,16 @@ static int open_file(struct hq_report_file *file, const char *path, struct hq_er
 	return 0;
 }
 
-static int find_format(const char *name, const struct hq_format **format, struct hq_error *error)
+static int find_format(const char *const *formats, const char *name, const char **format,
+		       struct hq_error *error)
 {
-	const char *names[HQ_REPORT_FILES_MAX + 8] = { NULL };
-
-	*format = hq_format_find(name);
-	if (*format)
-		return 0;
-	for (size_t i = 0; hq_formats[i] && i < HQ_REPORT_FILES_MAX; i++)
-		names[i] = hq_formats[i]->name;
-	const char *nearest = hq_suggest(name, names);
+	for (size_t i = 0; formats[i]; i++) {
+		if (!strcmp(formats[i], name)) {
+			*format = formats[i];
+			return 0;
+		}
+	}
+	const char *nearest = hq_suggest(name, formats);
 
 	if (nearest)
 		return hq_error_set(error, "unknown format '%s'; did you mean '%s'?", name,
@@ -63,7 +63,7 @@ static bool has_standard(const struct hq_report_files *files)
 
 /* "text", "json:FILE". What has no file goes to --output, or to the standard stream. */
 static int add(struct hq_report_files *files, char *text, const char *output,
-	       struct hq_error *error)
+	       const char *const *formats, struct hq_error *error)
 {
 	char *path = strchr(text, ':');
 	struct hq_report_file *file = &files->list[files->count];
@@ -73,7 +73,7 @@ static int add(struct hq_report_files *files, char *text, const char *output,
 		*path++ = '\0';
 	if (files->count == HQ_REPORT_FILES_MAX)
 		return hq_error_set(error, "more than %d formats", HQ_REPORT_FILES_MAX);
-	status = find_format(text, &file->format, error);
+	status = find_format(formats, text, &file->format, error);
 	if (status)
 		return status;
 	if (path && !*path)
@@ -90,7 +90,7 @@ static int add(struct hq_report_files *files, char *text, const char *output,
 }
 
 static int add_list(struct hq_report_files *files, const char *list, const char *output,
-		    bool *output_is_used, struct hq_error *error)
+		    bool *output_is_used, const char *const *formats, struct hq_error *error)
 {
 	char **words;
 	int status = hq_words_split_at(list, ",", &words);
@@ -104,7 +104,7 @@ static int add_list(struct hq_report_files *files, const char *list, const char 
 			status = hq_error_set(error, "two reports for one file; write %s:FILE",
 					      words[i]);
 		else
-			status = add(files, words[i], output, error);
+			status = add(files, words[i], output, formats, error);
 		*output_is_used = *output_is_used || is_for_output;
 	}
 	hq_words_free(words);
@@ -112,7 +112,8 @@ static int add_list(struct hq_report_files *files, const char *list, const char 
 }
 
 int hq_report_files_open(const struct hq_settings *settings, bool program_owns_stdout,
-			 struct hq_report_files *files, struct hq_error *error)
+			 const char *const *formats, struct hq_report_files *files,
+			 struct hq_error *error)
 {
 	static char *const only_text[] = { "text", NULL };
 	char *const *lists = settings->formats ? settings->formats : only_text;
@@ -121,7 +122,8 @@ int hq_report_files_open(const struct hq_settings *settings, bool program_owns_s
 
 	*files = (struct hq_report_files){ .standard = program_owns_stdout ? stderr : stdout };
 	for (size_t i = 0; !status && lists[i]; i++)
-		status = add_list(files, lists[i], settings->output, &output_is_used, error);
+		status = add_list(files, lists[i], settings->output, &output_is_used, formats,
+				  error);
 	if (!status && settings->output && !output_is_used)
 		status = hq_error_set(error,
 				      "--output has no report left: every --format has a file");
@@ -157,12 +159,11 @@ static int finish(struct hq_report_file *file)
 	return status;
 }
 
-static int write_one(struct hq_report_file *file, struct hq_suite *suite, uint32_t color)
+static int write_one(struct hq_report_file *file, const struct hq_report_source *source,
+		     uint32_t color)
 {
-	int status;
-
-	suite->color = wants_color(color, file->stream);
-	status = file->format->write(suite, file->stream);
+	const int status = source->write(source->cookie, file->format, file->stream,
+					 wants_color(color, file->stream));
 	const int finished = finish(file);
 
 	return status ? status : finished;
@@ -173,32 +174,29 @@ static int write_one(struct hq_report_file *file, struct hq_suite *suite, uint32
 static bool shows_text(const struct hq_report_files *files)
 {
 	for (size_t i = 0; i < files->count; i++) {
-		if (!files->list[i].path[0] && strcmp(files->list[i].format->name, "text") == 0)
+		if (!files->list[i].path[0] && strcmp(files->list[i].format, "text") == 0)
 			return true;
 	}
 	return false;
 }
 
-int hq_report_files_write(struct hq_report_files *files, struct hq_suite *suite,
+int hq_report_files_write(struct hq_report_files *files, const struct hq_report_source *source,
 			  const struct hq_settings *settings, struct hq_error *error)
 {
-	char line[200];
 	int first = 0;
 
 	for (size_t i = 0; i < files->count; i++) {
 		struct hq_report_file *file = &files->list[i];
-		const int status = write_one(file, suite, settings->color);
+		const int status = write_one(file, source, settings->color);
 
 		if (status && !first)
-			hq_error_set(error, "cannot write the %s report%s%.300s: %s",
-				     file->format->name, file->path[0] ? " to " : "", file->path,
-				     strerror(-status));
+			hq_error_set(error, "cannot write the %s report%s%.300s: %s", file->format,
+				     file->path[0] ? " to " : "", file->path, strerror(-status));
 		first = first ? first : status;
 	}
 	/* stdout may be read by a program now: the line for people goes to stderr. */
 	if (!shows_text(files))
-		fprintf(has_standard(files) ? stderr : files->standard, "%s\n",
-			hq_suite_last_line(suite, line, sizeof(line)));
+		fprintf(has_standard(files) ? stderr : files->standard, "%s\n", source->last_line);
 	return first;
 }
 

@@ -23,12 +23,6 @@ double hq_median_of(const double *values, size_t count)
 	return gsl_stats_median_from_sorted_data(sorted, 1, count);
 }
 
-struct permutation {
-	const double *a, *b;
-	size_t pairs;
-	gsl_rng *draws; /* NULL: every way is tried */
-};
-
 static gsl_rng *new_draws(uint64_t seed)
 {
 	gsl_rng *draws = gsl_rng_alloc(gsl_rng_mt19937);
@@ -38,39 +32,65 @@ static gsl_rng *new_draws(uint64_t seed)
 	return draws;
 }
 
-/* How far apart the medians are when the pairs of this way are swapped: bits of its number, or
- * draws. */
-static double distance_of(const struct permutation *all, uint64_t way)
+/*
+ * Signed ranks of the differences, b - a: +1 for the smallest rise, -2 for a fall that is the
+ * second in size. Equals share their ranks; pairs without a difference have rank 0.
+ */
+static void rank_differences(const double *a, const double *b, size_t pairs, double *ranks)
 {
-	double left[HQ_PAIRS_MAX], right[HQ_PAIRS_MAX];
+	double sizes[HQ_PAIRS_MAX];
 
-	for (size_t i = 0; i < all->pairs; i++) {
-		const bool swapped = all->draws ? gsl_rng_uniform(all->draws) < 0.5 : way >> i & 1u;
+	for (size_t i = 0; i < pairs; i++)
+		sizes[i] = fabs(b[i] - a[i]);
+	for (size_t i = 0; i < pairs; i++) {
+		size_t below = 0, equal = 0;
 
-		left[i] = swapped ? all->b[i] : all->a[i];
-		right[i] = swapped ? all->a[i] : all->b[i];
+		for (size_t j = 0; j < pairs; j++) {
+			below += sizes[j] != 0.0 && sizes[j] < sizes[i];
+			equal += sizes[j] == sizes[i];
+		}
+		const double rank = (double)below + ((double)equal + 1.0) / 2.0;
+
+		ranks[i] = sizes[i] == 0.0 ? 0.0 : copysign(rank, b[i] - a[i]);
 	}
-	return fabs(hq_median_of(right, all->pairs) - hq_median_of(left, all->pairs));
+}
+
+/* The sum when the pairs of this way are swapped: bits of its number, or draws. */
+static double sum_of(const double *ranks, size_t pairs, uint64_t way, gsl_rng *draws)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < pairs; i++) {
+		const bool swapped = draws ? gsl_rng_uniform(draws) < 0.5 : way >> i & 1u;
+
+		sum += swapped ? -ranks[i] : ranks[i];
+	}
+	return sum;
 }
 
 double hq_permute_test(const double *a, const double *b, size_t pairs, uint64_t seed)
 {
 	const bool exact = pairs <= HQ_PERMUTE_EXACT;
 	const uint64_t ways = exact ? 1ull << pairs : HQ_PERMUTE_DRAWN;
-	struct permutation all = { .a = a, .b = b, .pairs = pairs };
 	uint64_t as_far = exact ? 0 : 1;
+	double ranks[HQ_PAIRS_MAX];
 
 	if (pairs == 0 || pairs > HQ_PAIRS_MAX)
 		return 1.0;
-	if (!exact && !(all.draws = new_draws(seed)))
-		return 1.0;
-	const double seen = fabs(hq_median_of(b, pairs) - hq_median_of(a, pairs));
+	gsl_rng *draws = exact ? NULL : new_draws(seed);
 
-	/* Halves that are added in another order may differ in their last bits. */
+	if (!exact && !draws)
+		return 1.0;
+	rank_differences(a, b, pairs, ranks);
+	double seen = 0.0;
+
+	for (size_t i = 0; i < pairs; i++)
+		seen += ranks[i];
+	/* Ranks are halves, so sums of them are exact. */
 	for (uint64_t way = 0; way < ways; way++)
-		as_far += distance_of(&all, way) >= seen * (1.0 - 1e-12);
-	if (all.draws)
-		gsl_rng_free(all.draws);
+		as_far += fabs(sum_of(ranks, pairs, way, draws)) >= fabs(seen);
+	if (draws)
+		gsl_rng_free(draws);
 	return (double)as_far / (double)(exact ? ways : ways + 1);
 }
 

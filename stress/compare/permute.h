@@ -3,9 +3,11 @@
  * A permutation test for what no t-test is for: quantiles, peaks and maxima, whose distributions
  * have long tails. The runs were made in pairs, and which side went first was drawn; if the sides
  * are the same, swapping the two values of a pair changes nothing. So: of all ways to swap, how
- * many give medians that lie as far apart as those that were seen?
+ * many give a sum of signed ranks as far from 0 as the one that was seen? Ranks, so that one wild
+ * run weighs no more than any other.
  *
- * Source: R. A. Fisher, "The Design of Experiments" (1935), chapter 3.
+ * Source: R. A. Fisher, "The Design of Experiments" (1935), chapter 3; F. Wilcoxon, "Individual
+ * comparisons by ranking methods", Biometrics Bulletin 1 (1945).
  */
 #ifndef HQ_STRESS_COMPARE_PERMUTE_H
 #define HQ_STRESS_COMPARE_PERMUTE_H
@@ -22,9 +24,8 @@
 double hq_median_of(const double *values, size_t count);
 
 /*
- * The chance of so large a difference of medians, in both directions together. a[i] and b[i] are of
- * one pair. `seed` matters beyond HQ_PERMUTE_EXACT pairs only. 1 without any pair, or with more
- * than HQ_PAIRS_MAX.
+ * The chance of such a sum, in both directions together. a[i] and b[i] are of one pair. `seed`
+ * matters beyond HQ_PERMUTE_EXACT pairs only. 1 without any pair, or with more than HQ_PAIRS_MAX.
  */
 double hq_permute_test(const double *a, const double *b, size_t pairs, uint64_t seed);
 

@@ -236,23 +236,29 @@ static void put_noise(const struct hq_compared *compared, FILE *stream)
 	fputc('\n', stream);
 }
 
-static void put_last_line(const struct hq_compared *compared, FILE *stream)
+const char *hq_compared_last_line(const struct hq_compared *compared, char *text, size_t size)
 {
 	const struct hq_comparison *comparison = compared->comparison;
 	const size_t lower = count_of(comparison, HQ_CHANGE_LOWER);
 	const size_t higher = count_of(comparison, HQ_CHANGE_HIGHER);
+	char alarms[48] = "";
 
-	fprintf(stream, "%s: %zu pairs, %zu metrics: %zu lower, %zu higher, %zu same, %zu unstable",
-		compared->scenario, comparison->pairs, comparison->count, lower, higher,
-		count_of(comparison, HQ_CHANGE_SAME), count_of(comparison, HQ_CHANGE_UNSTABLE));
 	if (compared->same_sides)
-		fprintf(stream, "; %zu false alarm%s", lower + higher,
-			lower + higher == 1 ? "" : "s");
-	fprintf(stream, " (%.1f s)\n", (double)compared->wall_ns / 1e9);
+		snprintf(alarms, sizeof(alarms), "; %zu false alarm%s", lower + higher,
+			 lower + higher == 1 ? "" : "s");
+	snprintf(text, size,
+		 "%s: %zu pairs, %zu metrics: %zu lower, %zu higher, %zu same, %zu unstable%s "
+		 "(%.1f s)",
+		 compared->scenario, comparison->pairs, comparison->count, lower, higher,
+		 count_of(comparison, HQ_CHANGE_SAME), count_of(comparison, HQ_CHANGE_UNSTABLE),
+		 alarms, (double)compared->wall_ns / 1e9);
+	return text;
 }
 
 int hq_compared_print(const struct hq_compared *compared, FILE *stream)
 {
+	char line[300];
+
 	put_side(compared, HQ_SIDE_A, stream);
 	put_side(compared, HQ_SIDE_B, stream);
 	put_differences(compared, stream);
@@ -261,6 +267,6 @@ int hq_compared_print(const struct hq_compared *compared, FILE *stream)
 	if (compared->same_sides)
 		put_noise(compared, stream);
 	put_claims(compared, stream);
-	put_last_line(compared, stream);
+	fprintf(stream, "%s\n", hq_compared_last_line(compared, line, sizeof(line)));
 	return ferror(stream) ? -EIO : 0;
 }

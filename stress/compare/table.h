@@ -26,6 +26,9 @@ struct hq_compared {
 int hq_compared_print(const struct hq_compared *compared, FILE *stream);
 int hq_compared_print_json(const struct hq_compared *compared, FILE *stream);
 
+/* "insert-scan: 10 pairs, 61 metrics: ..."; returns `text`. */
+const char *hq_compared_last_line(const struct hq_compared *compared, char *text, size_t size);
+
 /* 0: all claims hold; 1: one is broken; 4: none is broken, one is open. */
 int hq_compared_exit_status(const struct hq_compared *compared);
 

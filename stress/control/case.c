@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "injectors/clock.h"
+#include "stress/control/case_metrics.h"
 #include "stress/control/folder.h"
 #include "stress/control/hurdles.h"
 #include "stress/control/repro.h"
@@ -300,57 +301,6 @@ static void judge(const struct hq_plan *plan, const struct case_runs *runs,
 			 plan->known.because);
 }
 
-static void add_metric(struct hq_result *result, const struct hq_observations *seen,
-		       const char *name)
-{
-	struct hq_result_metric *metric = &result->metrics[result->metric_count];
-	struct hq_error ignored;
-
-	for (size_t i = 0; i < result->metric_count; i++)
-		if (!strcmp(result->metrics[i].name, name))
-			return;
-	if (result->metric_count == HQ_RESULT_METRICS ||
-	    hq_metric_get(seen, name, &metric->value, &metric->unit, &ignored))
-		return;
-	snprintf(metric->name, sizeof(metric->name), "%s", name);
-	result->metric_count++;
-}
-
-/* What an injector achieved, all of it. */
-static void add_measures(struct hq_result *result, const struct hq_observations *seen,
-			 const struct hq_injection_result *injection)
-{
-	for (size_t i = 0; i < injection->measure_count; i++) {
-		char name[sizeof(result->metrics[0].name)];
-
-		snprintf(name, sizeof(name), "inject.%.31s.%.31s", injection->name,
-			 injection->measures[i].name);
-		add_metric(result, seen, name);
-	}
-}
-
-/* What a reader wants to see of every run, and whatever the scenario asked about. */
-static void fill_metrics(const struct hq_plan *plan, const struct hq_observations *seen,
-			 struct hq_result *result)
-{
-	static const char *const always[] = { "rss.peak",           "rss.end",
-					      "time.work",          "ops.count",
-					      "heap.nulls",         "latency.malloc.p99_9",
-					      "latency.free.p99_9", "latency.op.p99_9",
-					      "faults.minor",       "cpu.total",
-					      "guard.calls",        "guard.left_blocks",
-					      "guard.left_bytes" };
-
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-		add_metric(result, seen, always[i]);
-	for (size_t i = 0; i < plan->expectation_count; i++)
-		add_metric(result, seen, plan->expectations[i].metric);
-	for (size_t i = 0; i < seen->injection_count; i++)
-		add_measures(result, seen, &seen->injections[i]);
-	result->rule_count = seen->rule_count;
-	memcpy(result->rules, seen->rules, sizeof(result->rules));
-}
-
 static int write_plan(void *cookie, FILE *stream)
 {
 	return hq_plan_print(cookie, stream);
@@ -404,7 +354,7 @@ static void conclude(const struct hq_run_spec *spec, const struct case_runs *run
 
 	snprintf(result->version, sizeof(result->version), "%s", facts->version);
 	judge(spec->plan, runs, result);
-	fill_metrics(spec->plan, last, result);
+	hq_case_fill_metrics(spec->plan, last, spec->context->settings->all_metrics, result);
 	if (last->outcome == HQ_OUTCOME_EXITED)
 		hq_store_relaxed(&spec->context->progress->program_status, last->status);
 	else if (last->outcome == HQ_OUTCOME_SIGNALED)

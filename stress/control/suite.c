@@ -122,6 +122,9 @@ static void end_case(struct suite *suite, size_t index, int fork_error)
 	hq_progress_done(&suite->progress, &slot->result);
 	if (suite->settings->fail_fast && slot->result.verdict >= HQ_VERDICT_XPASS)
 		suite->winding_up = true;
+	if (suite->settings->enough &&
+	    suite->settings->enough(suite->settings->enough_cookie, &slot->result))
+		suite->winding_up = true;
 }
 
 /* A signal must not come before the case can tell what it means: until then it waits. */

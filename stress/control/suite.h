@@ -17,8 +17,12 @@ struct hq_suite_settings {
 	bool colorless;           /* progress without color, also on a terminal */
 	bool program_owns_output; /* `-- PROG`: its stdout and stderr are ours */
 	bool require;             /* a SKIP counts as FAIL */
-	const char *program;      /* path of heapquake itself, for repro lines and to find host and
-				     preload */
+	bool all_metrics;         /* results have every metric that was observed */
+	/* Asked after each case, in the order in which they end: no further one is started. */
+	bool (*enough)(void *cookie, const struct hq_result *result); /* NULL: never */
+	void *enough_cookie;
+	const char *program; /* path of heapquake itself, for repro lines and to find host and
+				preload */
 };
 
 /* Result of one suite; results must be freed with hq_suite_clear. */

@@ -14,6 +14,7 @@
 
 #include "stress/plan/scenario_parts.h"
 #include "stress/plan/words.h"
+#include "stress/plan/yaml_set.h"
 
 const struct hq_scenario_key hq_scenario_keys[] = {
 	{ "", "question", "what the scenario finds out, one line; compulsory and first" },
@@ -258,15 +259,28 @@ static int read_from(int status, struct hq_yaml *root, struct hq_yaml_place plac
 	return status;
 }
 
-int hq_scenario_read(const char *path, struct hq_scenario *scenario,
-		     struct hq_complaints *complaints)
+int hq_scenario_read_with(const char *path, char *const *settings, struct hq_scenario *scenario,
+			  struct hq_complaints *complaints)
 {
 	struct hq_yaml_place place;
 	struct hq_error error;
 	struct hq_yaml *root;
-	const int status = hq_yaml_read(path, &root, &place, &error);
+	int status = hq_yaml_read(path, &root, &place, &error);
 
+	for (size_t i = 0; !status && settings && settings[i]; i++) {
+		status = hq_yaml_set(root, settings[i], &error);
+		if (status) {
+			hq_yaml_free(root);
+			place = (struct hq_yaml_place){ .line = 0 };
+		}
+	}
 	return read_from(status, root, place, &error, path, scenario, complaints);
+}
+
+int hq_scenario_read(const char *path, struct hq_scenario *scenario,
+		     struct hq_complaints *complaints)
+{
+	return hq_scenario_read_with(path, NULL, scenario, complaints);
 }
 
 int hq_scenario_parse(const char *text, size_t length, const char *path,

@@ -38,6 +38,10 @@ struct hq_scenario {
 int hq_scenario_read(const char *path, struct hq_scenario *scenario,
 		     struct hq_complaints *complaints);
 
+/* The same after the settings (yaml_set.h; NULL: none) have been put on top of the file. */
+int hq_scenario_read_with(const char *path, char *const *settings, struct hq_scenario *scenario,
+			  struct hq_complaints *complaints);
+
 /* The same for text in memory; `path` is what complaints call it and where the name comes from. */
 int hq_scenario_parse(const char *text, size_t length, const char *path,
 		      struct hq_scenario *scenario, struct hq_complaints *complaints);

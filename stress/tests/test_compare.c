@@ -80,10 +80,20 @@ Test(compare, drawn_ways_agree_with_a_difference_that_is_plain)
 
 	for (int i = 0; i < 20; i++) {
 		a[i] = 100 + i;
-		b[i] = 200 + i;
+		b[i] = 200 + 2 * i;
 	}
 	cr_expect_leq(hq_permute_test(a, b, 20, 1), 0.001);
 	cr_expect_eq(hq_permute_test(a, a, 20, 1), 1.0);
+}
+
+Test(compare, the_permutation_test_gives_what_r_gives_for_student_s_sleep_data)
+{
+	/* wilcox.test(paired = TRUE, exact = TRUE) without the pair that does not differ: 1 / 256.
+	 */
+	const double a[] = { 0.7, -1.6, -0.2, -1.2, 3.4, 3.7, 0.8, 0.0, 2.0 };
+	const double b[] = { 1.9, 0.8, 1.1, 0.1, 4.4, 5.5, 1.6, 4.6, 3.4 };
+
+	cr_expect(near(hq_permute_test(a, b, 9, 1), 2.0 / 512.0, 1e-9));
 }
 
 Test(compare, the_interval_of_medians_holds_the_median_that_was_seen)

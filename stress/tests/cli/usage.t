@@ -8,6 +8,7 @@ What heapquake says of itself, and what it refuses.
   Stress and fault injection for memory allocators.
   
     run       run scenarios, or a program of yours, and judge what happens
+    compare   run two settings in pairs, and tell what differs and how sure that is
     replay    repeat a run from its folder and compare verdict and faults
     list      scenarios with their questions, or the parts there are
     explain   tell about a part, a metric, a call, a verdict, a key
@@ -22,7 +23,7 @@ What heapquake says of itself, and what it refuses.
   [2]
 
   $ hq 2>&1 | wc -l
-  16
+  17
 
   $ hq --version
   heapquake 0.1.0

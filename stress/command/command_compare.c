@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `heapquake compare`: one scenario, or one program, with two settings. The sides are made as `run`
+ * makes its cases, each from the common settings and its own.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "injectors/units.h"
+#include "stress/command/cases.h"
+#include "stress/command/command_run.h"
+#include "stress/command/commands.h"
+#include "stress/command/compare_runs.h"
+#include "stress/command/report_files.h"
+#include "stress/compare/table.h"
+#include "stress/plan/words.h"
+
+#define CLAIMS_MAX  32
+#define PAIRS_USUAL 10
+#define NAME_SIZE   300
+
+struct compare {
+	struct hq_invocation *invocation;
+	struct hq_cases sides[2]; /* of one case each */
+	char names[2][NAME_SIZE];
+	struct hq_claim claims[CLAIMS_MAX];
+	size_t claim_count;
+	struct hq_comparison comparison;
+	struct hq_compare_outcome outcome;
+};
+
+static const char *const formats[] = { "json", "text", NULL };
+
+static int complain(const char *text)
+{
+	fprintf(stderr, "heapquake compare: %s\n", text);
+	return HQ_EXIT_USAGE;
+}
+
+/* ---- the sides ---- */
+
+/* A word without '=' is an allocator. */
+static int add_setting(char ***set, const char *text)
+{
+	char *setting;
+
+	if (strchr(text, '='))
+		return hq_words_add(set, text);
+	if (asprintf(&setting, "allocator=%s", text) < 0)
+		return -ENOMEM;
+	const int status = hq_words_add(set, setting);
+
+	free(setting);
+	return status;
+}
+
+/* What tells a side apart, as it was asked for. */
+static void name_side(struct compare *compare, enum hq_side side, char *const *own)
+{
+	char *name = compare->names[side];
+
+	name[0] = '\0';
+	for (size_t i = 0; own && own[i]; i++) {
+		const size_t length = strlen(name);
+
+		snprintf(name + length, NAME_SIZE - length, "%s%s", length ? " " : "", own[i]);
+	}
+	if (!name[0])
+		snprintf(name, NAME_SIZE, "%s", compare->sides[side].plans[0].allocator);
+}
+
+static int check_side(const struct hq_cases *cases, enum hq_side side)
+{
+	char text[300];
+
+	if (cases->count != 1) {
+		snprintf(
+			text, sizeof(text),
+			"side %s has %zu cases; a comparison needs one scenario, and one allocator "
+			"a side",
+			side == HQ_SIDE_A ? "A" : "B", cases->count);
+		return complain(text);
+	}
+	if (cases->plans[0].skip_reason[0]) {
+		snprintf(text, sizeof(text), "side %s cannot run: %.200s",
+			 side == HQ_SIDE_A ? "A" : "B", cases->plans[0].skip_reason);
+		complain(text);
+		return HQ_EXIT_ERROR;
+	}
+	return 0;
+}
+
+static int make_side(struct compare *compare, enum hq_side side)
+{
+	const struct hq_settings *settings = &compare->invocation->settings;
+	char *const *own =
+		side == HQ_SIDE_A || settings->same_sides ? settings->side_a : settings->side_b;
+	struct hq_invocation invocation = *compare->invocation;
+	int status = 0;
+
+	invocation.settings.set = NULL;
+	for (size_t i = 0; !status && settings->set && settings->set[i]; i++)
+		status = add_setting(&invocation.settings.set, settings->set[i]);
+	for (size_t i = 0; !status && own && own[i]; i++)
+		status = add_setting(&invocation.settings.set, own[i]);
+	status = status ? complain("out of memory")
+			: hq_cases_make(&invocation, &compare->sides[side]);
+	if (!status)
+		status = check_side(&compare->sides[side], side);
+	if (!status)
+		name_side(compare, side, own);
+	hq_words_free(invocation.settings.set);
+	return status;
+}
+
+/* The folders of results and the lines of progress tell the sides apart by the scenario's name. */
+static void mark_side(struct compare *compare, enum hq_side side)
+{
+	char *name = compare->sides[side].plans[0].scenario;
+	const size_t size = sizeof(compare->sides[side].plans[0].scenario);
+
+	snprintf(name + strnlen(name, size - 3), 3, side == HQ_SIDE_A ? "-A" : "-B");
+}
+
+static int make_sides(struct compare *compare)
+{
+	const struct hq_settings *settings = &compare->invocation->settings;
+	int status;
+
+	if (settings->same_sides && settings->side_b)
+		return complain("--aa runs side A against itself; leave --b out");
+	if (!settings->same_sides && !settings->side_a && !settings->side_b)
+		return complain("say what differs: --a KEY=VALUE and --b KEY=VALUE, or --aa");
+	status = make_side(compare, HQ_SIDE_A);
+	if (!status)
+		status = make_side(compare, HQ_SIDE_B);
+	return status;
+}
+
+/* ---- how it is judged ---- */
+
+static int read_claims(struct compare *compare)
+{
+	char **texts = compare->invocation->settings.claims;
+	const bool is_host = compare->sides[HQ_SIDE_A].plans[0].is_host;
+	struct hq_error error;
+
+	for (size_t i = 0; texts && texts[i]; i++) {
+		if (compare->claim_count == CLAIMS_MAX)
+			return complain("more than 32 claims");
+		if (hq_claim_parse(texts[i], is_host, &compare->claims[compare->claim_count++],
+				   &error))
+			return complain(error.text);
+	}
+	return 0;
+}
+
+static int set_up(struct compare *compare)
+{
+	struct hq_error error;
+
+	compare->comparison = (struct hq_comparison){
+		.confidence = 0.95,
+		.discovery = 0.05,
+		.seed = compare->sides[HQ_SIDE_A].seed,
+	};
+	if (hq_units_parse_share(compare->invocation->settings.resolution,
+				 &compare->comparison.resolution, &error))
+		return complain(error.text);
+	return read_claims(compare);
+}
+
+/* ---- running and reporting ---- */
+
+static int write_report(const void *cookie, const char *format, FILE *stream, bool color)
+{
+	const struct hq_compared *compared = cookie;
+
+	(void)color;
+	return strcmp(format, "json") == 0 ? hq_compared_print_json(compared, stream)
+					   : hq_compared_print(compared, stream);
+}
+
+static int report(struct compare *compare, const char *scenario, struct hq_report_files *files)
+{
+	const struct hq_settings *settings = &compare->invocation->settings;
+	const struct hq_compared compared = {
+		.comparison = &compare->comparison,
+		.scenario = scenario,
+		.side_names = { compare->names[0], compare->names[1] },
+		.claims = compare->claims,
+		.claim_count = compare->claim_count,
+		.same_sides = settings->same_sides,
+		.verbose = settings->verbose,
+		.wall_ns = compare->outcome.wall_ns,
+	};
+	char line[300];
+	const struct hq_report_source source = {
+		.write = write_report,
+		.cookie = &compared,
+		.last_line = hq_compared_last_line(&compared, line, sizeof(line)),
+	};
+	struct hq_error error;
+
+	if (hq_report_files_write(files, &source, settings, &error)) {
+		complain(error.text);
+		return HQ_EXIT_ERROR;
+	}
+	return hq_compared_exit_status(&compared);
+}
+
+/* Runs that failed have told nothing; what an interrupt left over is still worth a look. */
+static int conclude(struct compare *compare, const char *scenario, struct hq_report_files *files)
+{
+	const struct hq_compare_outcome *outcome = &compare->outcome;
+	int status = 0;
+
+	if (outcome->trouble[0]) {
+		complain(outcome->trouble);
+		return outcome->worst == HQ_VERDICT_FAIL ? HQ_EXIT_FAIL : HQ_EXIT_ERROR;
+	}
+	if (hq_comparison_judge(&compare->comparison) == 0)
+		status = report(compare, scenario, files);
+	else
+		status = complain("fewer than two pairs were run: nothing can be told");
+	return outcome->interrupted_by ? 128 + outcome->interrupted_by : status;
+}
+
+static struct hq_suite_settings suite_settings(const struct compare *compare)
+{
+	const struct hq_settings *settings = &compare->invocation->settings;
+
+	return (struct hq_suite_settings){
+		.results = strcmp(settings->results, "none") == 0 ? NULL : settings->results,
+		.quiet = settings->quiet,
+		.colorless = settings->color == HQ_COLOR_NEVER,
+		.program = compare->invocation->path,
+	};
+}
+
+static int run_pairs(struct compare *compare, struct hq_report_files *files)
+{
+	const struct hq_settings *settings = &compare->invocation->settings;
+	const struct hq_suite_settings suite = suite_settings(compare);
+	const size_t usual = settings->budget_ns ? HQ_PAIRS_MAX : PAIRS_USUAL;
+	const struct hq_compare_stop stop = {
+		.pairs = settings->pairs ? (size_t)settings->pairs : usual,
+		.budget_ns = settings->budget_ns,
+		.claims = compare->claims,
+		.claim_count = compare->claim_count,
+	};
+	struct hq_plan sides[2];
+	char scenario[sizeof(sides[0].scenario)];
+	struct hq_error error;
+
+	strcpy(scenario, compare->sides[HQ_SIDE_A].plans[0].scenario);
+	for (int side = 0; side < 2; side++) {
+		mark_side(compare, side);
+		sides[side] = compare->sides[side].plans[0];
+	}
+	if (suite.results && hq_results_check(suite.results, &error))
+		return complain(error.text);
+	if (hq_compare_runs(sides, &stop, &suite, &compare->comparison, &compare->outcome,
+			    &error)) {
+		complain(error.text);
+		return HQ_EXIT_ERROR;
+	}
+	return conclude(compare, scenario, files);
+}
+
+static void print_dry(const struct compare *compare)
+{
+	for (int side = 0; side < 2; side++)
+		printf("%s: %s on %s (%s)\n", side == HQ_SIDE_A ? "A" : "B",
+		       compare->sides[side].plans[0].scenario,
+		       compare->sides[side].plans[0].allocator, compare->names[side]);
+}
+
+int hq_command_compare(struct hq_invocation *invocation)
+{
+	struct compare compare = { .invocation = invocation };
+	struct hq_report_files files = { .count = 0 };
+	struct hq_error error;
+	int status = make_sides(&compare);
+
+	if (!status)
+		status = set_up(&compare);
+	if (!status && invocation->settings.dry_run) {
+		print_dry(&compare);
+	} else if (!status) {
+		if (hq_report_files_open(&invocation->settings, false, formats, &files, &error))
+			status = complain(error.text);
+		else
+			status = run_pairs(&compare, &files);
+		hq_report_files_close(&files);
+	}
+	hq_cases_clear(&compare.sides[HQ_SIDE_A]);
+	hq_cases_clear(&compare.sides[HQ_SIDE_B]);
+	hq_comparison_clear(&compare.comparison);
+	return status;
+}

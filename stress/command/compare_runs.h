@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runs of a comparison: both sides in pairs, which one goes first drawn for each, until there
+ * are enough of them.
+ */
+#ifndef HQ_STRESS_COMMAND_COMPARE_RUNS_H
+#define HQ_STRESS_COMMAND_COMPARE_RUNS_H
+
+#include "stress/compare/claim.h"
+#include "stress/compare/comparison.h"
+#include "stress/control/suite.h"
+
+/* When there are enough pairs. */
+struct hq_compare_stop {
+	size_t pairs;       /* at most */
+	uint64_t budget_ns; /* no new pair after that; 0: no bound, and all pairs are run */
+	const struct hq_claim *claims; /* with a budget: whose metrics must be resolved; without any
+					  claim CPU time, page faults and peak memory */
+	size_t claim_count;
+};
+
+/* What became of it. */
+struct hq_compare_outcome {
+	enum hq_verdict worst; /* of all runs: a comparison with something broken means little */
+	char trouble[600];     /* of the first run with that verdict; "" if all is well */
+	int interrupted_by;    /* 0, SIGINT or SIGTERM */
+	uint64_t wall_ns;
+};
+
+/*
+ * Runs the pairs and enters what was measured. `sides` are the plans of A and B; their expectations
+ * are not judged. 0 or -errno with a sentence.
+ */
+int hq_compare_runs(const struct hq_plan sides[2], const struct hq_compare_stop *stop,
+		    const struct hq_suite_settings *settings, struct hq_comparison *comparison,
+		    struct hq_compare_outcome *outcome, struct hq_error *error);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Choosing metrics. Each is entered once, and one that was not observed is left out.
+ */
+#include "stress/control/case_metrics.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add_metric(struct hq_result *result, const struct hq_observations *seen,
+		       const char *name)
+{
+	struct hq_result_metric *metric = &result->metrics[result->metric_count];
+	struct hq_error ignored;
+
+	for (size_t i = 0; i < result->metric_count; i++)
+		if (!strcmp(result->metrics[i].name, name))
+			return;
+	if (result->metric_count == HQ_RESULT_METRICS ||
+	    hq_metric_get(seen, name, &metric->value, &metric->unit, &ignored))
+		return;
+	snprintf(metric->name, sizeof(metric->name), "%s", name);
+	result->metric_count++;
+}
+
+/* What an injector achieved, all of it. */
+static void add_measures(struct hq_result *result, const struct hq_observations *seen,
+			 const struct hq_injection_result *injection)
+{
+	for (size_t i = 0; i < injection->measure_count; i++) {
+		char name[sizeof(result->metrics[0].name)];
+
+		snprintf(name, sizeof(name), "inject.%.31s.%.31s", injection->name,
+			 injection->measures[i].name);
+		add_metric(result, seen, name);
+	}
+}
+
+/* A pattern with words that the user chooses is no name. */
+static bool is_pattern(const char *pattern)
+{
+	while (*pattern && !isupper((unsigned char)*pattern))
+		pattern++;
+	return *pattern;
+}
+
+static void add_latencies(struct hq_result *result, const struct hq_observations *seen)
+{
+	static const char *const calls[] = { "malloc", "free", "realloc", "op" };
+	static const char *const values[] = { "mean", "p50", "p99", "p99_9", "p99_99", "max" };
+	char name[sizeof(result->metrics[0].name)];
+
+	for (size_t call = 0; call < sizeof(calls) / sizeof(calls[0]); call++) {
+		for (size_t value = 0; value < sizeof(values) / sizeof(values[0]); value++) {
+			snprintf(name, sizeof(name), "latency.%s.%s", calls[call], values[value]);
+			add_metric(result, seen, name);
+		}
+	}
+}
+
+static void add_all(struct hq_result *result, const struct hq_observations *seen)
+{
+	for (size_t row = 0; row < hq_metric_count; row++) {
+		if (!is_pattern(hq_metrics[row].pattern))
+			add_metric(result, seen, hq_metrics[row].pattern);
+	}
+	add_latencies(result, seen);
+}
+
+void hq_case_fill_metrics(const struct hq_plan *plan, const struct hq_observations *seen, bool all,
+			  struct hq_result *result)
+{
+	static const char *const always[] = { "rss.peak",           "rss.end",
+					      "time.work",          "ops.count",
+					      "heap.nulls",         "latency.malloc.p99_9",
+					      "latency.free.p99_9", "latency.op.p99_9",
+					      "faults.minor",       "cpu.total",
+					      "guard.calls",        "guard.left_blocks",
+					      "guard.left_bytes" };
+
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		add_metric(result, seen, always[i]);
+	for (size_t i = 0; i < plan->expectation_count; i++)
+		add_metric(result, seen, plan->expectations[i].metric);
+	for (size_t i = 0; i < seen->injection_count; i++)
+		add_measures(result, seen, &seen->injections[i]);
+	if (all)
+		add_all(result, seen);
+	result->rule_count = seen->rule_count;
+	memcpy(result->rules, seen->rules, sizeof(result->rules));
+}

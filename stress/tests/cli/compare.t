@@ -1,0 +1,72 @@
+Two settings of one scenario, in pairs: a table, claims, and a last line.
+
+  $ cd "$TOP/stress/tests/good"
+  $ compare() { "$HEAPQUAKE" compare --results none -q "$@"; }
+  $ compare sample.yaml --no-faults --set 'workload.threads=1' --a env.SIDE=a --b env.SIDE=b --pairs 2 > out
+  $ sed -n '/ runs:/p; /^  metric/p; $p' out | sed 's/[0-9]* metrics.*/N metrics/; s/  */ /g'
+   A (env.SIDE=a), 2 runs:
+   B (env.SIDE=b), 2 runs:
+   metric A B change 95 % interval p q 
+  sample: 2 pairs, N metrics
+
+A bare word is an allocator; nothing runs in a dry run.
+
+  $ compare sample.yaml --a glibc --b bedrock --dry-run
+  A: sample on glibc (glibc)
+  B: sample on bedrock (bedrock)
+
+JSON has every value; the line for people goes elsewhere then.
+
+  $ compare sample.yaml --no-faults --aa --pairs 2 --format json 2>err | python3 -c '
+  > import json, sys
+  > whole = json.load(sys.stdin)
+  > wall = [one for one in whole["series"] if one["metric"] == "time.wall"][0]
+  > print(whole["pairs"], whole["same_sides"], len(wall["a"]), len(wall["b"]), wall["test"])'
+  2 True 2 2 welch
+  $ grep -c 'sample: 2 pairs' err
+  1
+
+A claim that is broken is status 1, one that cannot be told is 4.
+
+  $ compare sample.yaml --no-faults --aa --pairs 2 --expect 'time.wall <= -99%' > out
+  [1]
+  $ grep -o '^  broken: time.wall <= -99%' out
+    broken: time.wall <= -99%
+  $ compare sample.yaml --no-faults --aa --pairs 2 --expect 'time.wall >= -99.9%' > out
+  $ compare sample.yaml --no-faults --aa --pairs 2 --expect 'guard.calls <= 5%' > out
+  [4]
+
+A program is compared by what is around it.
+
+  $ "$HEAPQUAKE" compare --results none -q --a glibc --b bedrock --pairs 2 -- true | tail -n 1 | sed 's/ metrics.*//; s/[0-9]*$/N/'
+  command: 2 pairs, N
+  $ compare --a run.timeout=5s --b bedrock -- true
+  heapquake compare: run.timeout=5s: of a program only allocator=NAME and env.NAME=VALUE can be set
+  [2]
+
+What makes no sense is refused before anything runs.
+
+  $ compare sample.yaml
+  heapquake compare: say what differs: --a KEY=VALUE and --b KEY=VALUE, or --aa
+  [2]
+  $ compare sample.yaml --aa --b glibc
+  heapquake compare: --aa runs side A against itself; leave --b out
+  [2]
+  $ compare sample.yaml --a glibc --b bedrock --expect 'rss.peek <= 3%'
+  heapquake compare: 'rss.peek <= 3%': at 'rss.peek': no metric 'rss.peek'; did you mean 'rss.peak'?
+  [2]
+  $ compare sample.yaml --a workload.thread=1 --b glibc
+  heapquake: sample.yaml: unknown key 'thread' in workload none; did you mean 'threads'?
+  [2]
+  $ compare sample.yaml --a allocator=all --b glibc
+  heapquake compare: side A has [0-9]+ cases; a comparison needs one scenario, and one allocator a side (re)
+  [2]
+  $ compare sample.yaml --a glibc --b bedrock --pairs 1
+  heapquake compare: --pairs '1': must be from 2 to 128
+  Try 'heapquake compare --help'.
+  [2]
+
+A setting is part of the line that reproduces a run.
+
+  $ "$HEAPQUAKE" run --results none --no-faults --set workload.threads=1 sample.yaml --format json 2>/dev/null | grep -o -- '--set=workload.threads=1'
+  --set=workload.threads=1
