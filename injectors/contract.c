@@ -9,7 +9,8 @@
  *
  * Deliberately absent: lies of brk, mmap, mprotect, mremap and munmap (no kernel reports success
  * for a mapping it did not change), EAGAIN of mmap and mremap (only for locked memory), and munmap
- * failing where it merely cuts an end off (the map count does not grow).
+ * failing where it merely cuts an end off (the map count does not grow), and ENOMEM of mincore
+ * (part of the range is not mapped, which an allocator's own memory is).
  *
  * What a call alone does not show is not asked: an mprotect that asks for writing counts as making
  * memory writable, although the memory may have been so before.
@@ -82,6 +83,16 @@ const struct hq_contract_row hq_contract[] = {
 	  NOT_HERE "user-mode emulation as for the lie, where it ignores only part of a heap" },
 	{ HQ_CALL_MADVISE, HQ_ACTION_DELAY, 0, 0, HQ_CONDITION_NONE, "as the call", AFTER_THE_WAIT,
 	  "mmap_lock is held by another thread, or direct reclaim" },
+
+	{ HQ_CALL_MINCORE, HQ_ACTION_FAIL, EAGAIN, 0, HQ_CONDITION_NONE, "-1 and EAGAIN",
+	  "no page is told of",
+	  NOT_HERE "mincore(2) EAGAIN: the kernel has no page of its own for the answer" },
+	{ HQ_CALL_MINCORE, HQ_ACTION_FAIL, EPERM, 0, HQ_CONDITION_NONE, "-1 and EPERM",
+	  "no page is told of", "a sandbox's seccomp filter (SECCOMP_RET_ERRNO)" },
+	{ HQ_CALL_MINCORE, HQ_ACTION_FAIL, ENOSYS, 0, HQ_CONDITION_NONE, "-1 and ENOSYS",
+	  "no page is told of", "a sandbox's seccomp filter; kernels without CONFIG_MMU" },
+	{ HQ_CALL_MINCORE, HQ_ACTION_DELAY, 0, 0, HQ_CONDITION_NONE, "as the call", AFTER_THE_WAIT,
+	  "mmap_lock is held by another thread" },
 
 	{ HQ_CALL_MMAP, HQ_ACTION_FAIL, ENOMEM, 0, HQ_CONDITION_NONE, "-1 and ENOMEM",
 	  NOTHING_CHANGED, "mmap(2) ENOMEM: RLIMIT_DATA, RLIMIT_AS, overcommit, map count" },

@@ -12,9 +12,10 @@
 
 /* Indexed by enum hq_call. */
 static const long call_numbers[HQ_CALL_COUNT] = {
-	[HQ_CALL_BRK] = SYS_brk,       [HQ_CALL_MADVISE] = SYS_madvise,
-	[HQ_CALL_MMAP] = SYS_mmap,     [HQ_CALL_MPROTECT] = SYS_mprotect,
-	[HQ_CALL_MREMAP] = SYS_mremap, [HQ_CALL_MUNMAP] = SYS_munmap,
+	[HQ_CALL_BRK] = SYS_brk,           [HQ_CALL_MADVISE] = SYS_madvise,
+	[HQ_CALL_MINCORE] = SYS_mincore,   [HQ_CALL_MMAP] = SYS_mmap,
+	[HQ_CALL_MPROTECT] = SYS_mprotect, [HQ_CALL_MREMAP] = SYS_mremap,
+	[HQ_CALL_MUNMAP] = SYS_munmap,
 };
 
 long hq_call_number(enum hq_call call)

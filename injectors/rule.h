@@ -10,7 +10,8 @@
  * Grammar, inline form (strace's words; `heapquake explain rule` prints this table):
  *
  *   RULE     = CALLS { ':' WORD }
- *   CALLS    = call { ',' call }                 madvise, mmap, munmap, mremap, mprotect, brk
+ *   CALLS    = call { ',' call }                 brk, madvise, mincore, mmap, mprotect, mremap,
+ *                                                munmap
  *   WORD     = 'advice='  name{,name}            madvise only: FREE DONTNEED HUGEPAGE NOHUGEPAGE
  *                                                COLLAPSE WILLNEED COLD PAGEOUT DONTDUMP ...
  *            | 'length='  SIZE | SIZE..[SIZE] | ..SIZE      length argument (mremap: the new one)
@@ -43,6 +44,7 @@
 enum hq_call {
 	HQ_CALL_BRK,
 	HQ_CALL_MADVISE,
+	HQ_CALL_MINCORE,
 	HQ_CALL_MMAP,
 	HQ_CALL_MPROTECT,
 	HQ_CALL_MREMAP,

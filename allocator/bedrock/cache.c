@@ -42,6 +42,10 @@ __thread struct bedrock_cache *bedrock_cache_current;
 static __thread enum bedrock_thread_phase bedrock_thread_phase
 	__attribute__((tls_model("initial-exec")));
 
+/* How often a thread that could have no cache goes without before it asks again. */
+#define BEDROCK_CACHE_HOLIDAY 16u
+static __thread uint32_t bedrock_thread_holiday __attribute__((tls_model("initial-exec")));
+
 static struct bedrock_cache *bedrock_cache_get_memory(struct bedrock_heap *heap)
 {
 	bedrock_lock_take(&heap->meta.lock);
@@ -68,6 +72,7 @@ static struct bedrock_cache *bedrock_cache_adopt(struct bedrock_heap *heap,
 	if (bedrock_os_key_set(heap->thread_key, cache) != 0) {
 		bedrock_cache_put_memory(heap, cache);
 		bedrock_thread_phase = BEDROCK_THREAD_NEW;
+		bedrock_thread_holiday = BEDROCK_CACHE_HOLIDAY;
 		return NULL;
 	}
 	bedrock_add_relaxed(&heap->live_caches, 1);
@@ -80,6 +85,10 @@ static struct bedrock_cache *bedrock_cache_create(struct bedrock_heap *heap)
 {
 	if (!heap->has_thread_key || !heap->options.is_tcache)
 		return NULL;
+	if (bedrock_thread_holiday > 0) {
+		bedrock_thread_holiday--;
+		return NULL;
+	}
 	struct bedrock_cache *cache = bedrock_cache_get_memory(heap);
 
 	if (!cache)

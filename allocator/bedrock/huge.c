@@ -26,7 +26,17 @@ void bedrock_huge_init(struct bedrock_huge *huge, struct bedrock_space *space)
 	huge->space = space;
 }
 
-/* Unmap for good, or else keep it as stuck, without its pages if the kernel takes those. */
+/* Keep what cannot be unmapped as stuck, without its pages if the kernel takes those. */
+static void bedrock_huge_strand(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
+{
+	if (!chunk->huge.is_purged)
+		bedrock_huge_purge(huge, chunk);
+	bedrock_lock_take(&huge->lock);
+	bedrock_ring_add(&huge->stuck, chunk);
+	bedrock_lock_give(&huge->lock);
+}
+
+/* Unmap for good, or else strand it. */
 static int bedrock_huge_unmap(struct bedrock_huge *huge, struct bedrock_chunk *chunk)
 {
 	size_t bytes = chunk->huge.mapped_bytes;
@@ -37,12 +47,8 @@ static int bedrock_huge_unmap(struct bedrock_huge *huge, struct bedrock_chunk *c
 		bedrock_huge_uncharge(huge, charged_bytes);
 		return 0;
 	}
-	if (!chunk->huge.is_purged)
-		bedrock_huge_purge(huge, chunk);
 	bedrock_store_relaxed(&huge->stuck_again_ns, bedrock_os_now_ns() + BEDROCK_HUGE_STUCK_NS);
-	bedrock_lock_take(&huge->lock);
-	bedrock_ring_add(&huge->stuck, chunk);
-	bedrock_lock_give(&huge->lock);
+	bedrock_huge_strand(huge, chunk);
 	return rc;
 }
 
@@ -197,7 +203,10 @@ static int bedrock_huge_cut_spare(struct bedrock_huge *huge, uint64_t before_ns,
 	return rc;
 }
 
-/* What munmap has not refused yet. -> 0, or -errno at the first refusal */
+/*
+ * What munmap has not refused yet. Once it refuses, the rest is stranded without asking: a kernel
+ * that cannot split a mapping takes its pages all the same. -> 0, or -errno of the refusal
+ */
 static int bedrock_huge_decay_fresh(struct bedrock_huge *huge, uint64_t before_ns)
 {
 	bool is_done = false;
@@ -205,8 +214,12 @@ static int bedrock_huge_decay_fresh(struct bedrock_huge *huge, uint64_t before_n
 
 	while (!rc && !is_done)
 		rc = bedrock_huge_cut_spare(huge, before_ns, &is_done);
-	for (struct bedrock_chunk *chunk; !rc && (chunk = bedrock_huge_pop_kept(huge, before_ns));)
-		rc = bedrock_huge_unmap(huge, chunk);
+	for (struct bedrock_chunk *chunk; (chunk = bedrock_huge_pop_kept(huge, before_ns));) {
+		if (rc)
+			bedrock_huge_strand(huge, chunk);
+		else
+			rc = bedrock_huge_unmap(huge, chunk);
+	}
 	return rc;
 }
 

@@ -90,8 +90,8 @@ size_t bedrock_huge_usable_bytes(const void *block);
 
 /*
  * Unmap kept mappings that were freed before `before_ns`, and cut off what blocks had to spare
- * since before then; at last try those that were refused earlier.
- * Stops at the first refusal.
+ * since before then; at last try those that were refused earlier. After the first refusal of munmap
+ * what is due is given up page by page.
  */
 void bedrock_huge_decay(struct bedrock_huge *huge, uint64_t before_ns);
 

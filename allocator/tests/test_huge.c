@@ -270,6 +270,28 @@ Test(huge, decay_takes_only_what_is_old_enough)
 	cr_assert_eq(huge.kept.count, 0);
 }
 
+Test(huge, all_that_is_due_is_emptied_although_munmap_is_refused_and_asked_once)
+{
+	char *blocks[6];
+
+	for (int i = 0; i < 6; i++)
+		blocks[i] = memset(take(4 * MIB, 1, NULL), 1, 4 * MIB);
+	for (int i = 0; i < 6; i++)
+		bedrock_huge_free(&huge, blocks[i], true);
+	faults.munmap.error = ENOMEM;
+	faults.munmap.seen = 0;
+	faults.madvise.seen = 0;
+	bedrock_huge_decay(&huge, UINT64_MAX);
+	cr_assert_eq(faults.munmap.hit, 1);
+	cr_assert_eq(faults.madvise.seen, 6);
+	cr_assert_eq(huge.stuck.count, 6);
+	cr_assert_leq(huge.charged_bytes, 6 * 4096);
+	faults.munmap.error = 0;
+	bedrock_huge_decay(&huge, UINT64_MAX);
+	cr_assert_eq(huge.stuck.count, 0);
+	cr_assert_eq(huge.charged_bytes, 0);
+}
+
 Test(huge, growth_keeps_content_and_moves_pages_instead_of_copying)
 {
 	char *block = take(3 * MIB, 1, NULL);

@@ -92,7 +92,7 @@ Test(start, pthread_setspecific_refused_leaves_a_thread_without_cache_until_it_i
 	faults.pthread_setspecific.error = ENOMEM;
 	cr_assert_null(use(&faults));
 	cr_assert_gt(faults.pthread_setspecific.hit, 0);
-	cr_assert_leq(faults.pthread_setspecific.seen, 500, "%u calls for 60 blocks",
+	cr_assert_leq(faults.pthread_setspecific.seen, 60, "%u calls for 60 blocks",
 		      faults.pthread_setspecific.seen);
 	use_in_thread();
 	cr_assert_eq(stats_now().thread_cache_count, 0);

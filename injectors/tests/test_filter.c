@@ -172,7 +172,8 @@ Test(filter, lets_x32_calls_through)
 Test(filter, lets_calls_that_no_rule_names_through_within_a_few_steps)
 {
 	struct seccomp_data data = call_at(SYS_getppid, 0, 0, 0, 0);
-	const struct hq_rule rule = parsed("brk,madvise,mmap,mprotect,mremap,munmap:delay=1ms");
+	const struct hq_rule rule =
+		parsed("brk,madvise,mincore,mmap,mprotect,mremap,munmap:delay=1ms");
 	const struct hq_filter_spec spec = {
 		.rules = &rule, .rule_count = 1, .action = SECCOMP_RET_TRAP, .guard_sigsys = 1
 	};

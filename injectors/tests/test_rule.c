@@ -224,6 +224,8 @@ Test(rule, that_no_kernel_could_carry_out_is_refused)
 	refuses("mmap:lie", "mmap cannot lie");
 	refuses("munmap:lie", "munmap cannot lie");
 	refuses("brk:error=EAGAIN", "brk never fails with EAGAIN");
+	refuses("mincore:error=ENOMEM",
+		"mincore never fails with ENOMEM; it can with: EAGAIN EPERM ENOSYS");
 	refuses("mmap,madvise:error=EAGAIN", "mmap never fails with EAGAIN");
 	refuses("madvise:advice=WILLNEED:error=EINVAL", "madvise MADV_WILLNEED never fails");
 	refuses("mmap:shrink=50%", "mmap cannot be shrunk");
