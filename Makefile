@@ -52,7 +52,7 @@ TARGET_SRC    := $(sort $(wildcard injectors/decide.c injectors/contract.c injec
 		 injectors/syscall/split.c))
 
 PROGRAMS := $(B)/heapquake $(B)/heapquake-host $(B)/libheapquake-preload.so \
-	    $(B)/libheapquake-guard.so $(B)/libbedrock.so $(B)/libbedrock-debug.so \
+	    $(B)/libheapquake-guard.so $(B)/libheapquake-recorder.so $(B)/libbedrock.so $(B)/libbedrock-debug.so \
 	    $(B)/libbedrock.a $(if $(FAULTY_SRC),$(B)/libfaulty.so)
 
 .PHONY: all
@@ -60,7 +60,7 @@ all: $(PROGRAMS) ## build everything (the default)
 
 # The controller knows workloads by their tables and never runs one; what their code calls is linked
 # all the same.
-$(B)/heapquake: $(call obj,$(CONTROL_SRC) $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC) \
+$(B)/heapquake: $(call obj,$(CONTROL_SRC) $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC) $(TRACE_SRC) \
 		$(filter-out %/main.c,$(HOST_SRC)))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lpthread -lm -ldl
@@ -78,6 +78,11 @@ $(B)/libheapquake-preload.so: $(patsubst %.c,$(B)/pre/%.o,$(PRELOAD_SRC) $(TARGE
 $(B)/libheapquake-guard.so: $(patsubst %.c,$(B)/pre/%.o,$(GUARD_SRC) $(BETWEEN_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared -static-libgcc -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl -lpthread
+
+# And the recorder, for `heapquake record` alone.
+$(B)/libheapquake-recorder.so: $(patsubst %.c,$(B)/pre/%.o,$(RECORDER_SRC) $(BETWEEN_SRC))
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared -Wl,-z,now -Wl,-z,defs -o $@ $^ -ldl -lpthread
 
 $(B)/libbedrock.so: $(call obj,$(BEDROCK_SRC))
 	$(call say,LINK,$@)
@@ -117,7 +122,7 @@ $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/pre/stress/guard/%.o $(B)/obj/stress/guard/%.o: CFLAGS += $(MALLOC_IS_OPAQUE)
+$(B)/pre/stress/guard/%.o $(B)/obj/stress/guard/%.o $(B)/pre/stress/recorder/%.o: CFLAGS += $(MALLOC_IS_OPAQUE)
 $(B)/pre/%.o: %.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)

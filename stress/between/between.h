@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define HQ_BETWEEN_EXPORT              __attribute__((visibility("default")))
+#define HQ_BETWEEN_LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define HQ_BETWEEN_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* ---- next.c ---- */

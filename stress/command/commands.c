@@ -19,6 +19,8 @@ static const char *const replay_options[] = {
 	"timeout", "format", "output", "results", "quiet", "verbose", "color", NULL,
 };
 
+static const char *const record_options[] = { "allocator", "quiet", NULL };
+
 static const char *const selftest_options[] = {
 	"filter", "quick", "seed", "repeat", "jobs", "format", "quiet", "color", NULL,
 };
@@ -49,6 +51,14 @@ const struct hq_command hq_commands[] = {
 		.summary = "repeat a run from its folder and compare verdict and faults",
 		.options = replay_options,
 		.run = hq_command_replay,
+	},
+	{
+		.name = "record",
+		.synopsis = "-o FILE [options] -- PROG ARG...\n--show FILE...",
+		.summary = "trace the allocation calls of a program, for the workload trace",
+		.options = record_options,
+		.takes_program = true,
+		.run = hq_command_record,
 	},
 	{
 		.name = "list",

@@ -25,6 +25,7 @@ static const char *const colors[] = { "auto", "always", "never", NULL };
 #define FAULTS    "What goes wrong, what must hold"
 #define RUNNING   "How they run"
 #define OUTPUT    "Output"
+#define RECORDING "What is recorded"
 
 const struct hq_program_option hq_program_options[] = {
 	{ .name = "allocator",
@@ -213,6 +214,36 @@ const struct hq_program_option hq_program_options[] = {
 	  .offset = AT(pass_status),
 	  .group = RUNNING,
 	  .help = "with -- PROG: exit with the program's own status" },
+	{ .name = "trace",
+	  .letter = 'o',
+	  .kind = HQ_PROGRAM_WORD,
+	  .offset = AT(trace),
+	  .argument = "FILE",
+	  .only = "record",
+	  .group = RECORDING,
+	  .help = "the trace goes there" },
+	{ .name = "children",
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(with_children),
+	  .only = "record",
+	  .group = RECORDING,
+	  .help = "also of processes that the program starts; their threads count as its own" },
+	{ .name = "max-size",
+	  .kind = HQ_PROGRAM_SIZE,
+	  .offset = AT(trace_bytes_max),
+	  .argument = "SIZE",
+	  .fallback = "16MiB",
+	  .min = 64ull << 10,
+	  .max = 64ull << 30,
+	  .only = "record",
+	  .group = RECORDING,
+	  .help = "bound of the file; what comes after is counted, not kept" },
+	{ .name = "show",
+	  .kind = HQ_PROGRAM_FLAG,
+	  .offset = AT(show),
+	  .only = "record",
+	  .group = RECORDING,
+	  .help = "record nothing: read traces to their ends, and tell their totals" },
 	{ .name = "format",
 	  .kind = HQ_PROGRAM_LIST,
 	  .offset = AT(formats),
@@ -286,25 +317,29 @@ const struct hq_command *hq_command_find(const char *name)
 
 /* ---- values ---- */
 
-static int set_count(const struct hq_program_option *option, void *field, const char *value,
-		     struct hq_error *error)
+/* How a number of each kind is read and printed. */
+static const struct {
+	int (*parse)(const char *text, uint64_t *number, struct hq_error *error);
+	const char *(*print)(char *text, uint64_t number);
+} numbers[] = {
+	[HQ_PROGRAM_COUNT] = { hq_units_parse_count, hq_units_print_count },
+	[HQ_PROGRAM_DURATION] = { hq_units_parse_duration, hq_units_print_duration },
+	[HQ_PROGRAM_SIZE] = { hq_units_parse_size, hq_units_print_size },
+};
+
+static int set_number(const struct hq_program_option *option, void *field, const char *value,
+		      struct hq_error *error)
 {
+	char min[HQ_UNITS_TEXT], max[HQ_UNITS_TEXT];
 	uint64_t number = 0;
-	const int status = option->kind == HQ_PROGRAM_COUNT
-				   ? hq_units_parse_count(value, &number, error)
-				   : hq_units_parse_duration(value, &number, error);
+	const int status = numbers[option->kind].parse(value, &number, error);
 
 	if (status)
 		return status;
-	if (number < option->min || (option->max && number > option->max)) {
-		char min[HQ_UNITS_TEXT], max[HQ_UNITS_TEXT];
-		const bool is_count = option->kind == HQ_PROGRAM_COUNT;
-		const char *(*print)(char *, uint64_t) =
-			is_count ? hq_units_print_count : hq_units_print_duration;
-
-		return hq_error_set(error, "must be from %s to %s", print(min, option->min),
-				    print(max, option->max));
-	}
+	if (number < option->min || (option->max && number > option->max))
+		return hq_error_set(error, "must be from %s to %s",
+				    numbers[option->kind].print(min, option->min),
+				    numbers[option->kind].print(max, option->max));
 	*(uint64_t *)field = number;
 	return 0;
 }
@@ -343,7 +378,8 @@ static int set_value(const struct hq_program_option *option, struct hq_settings 
 							    : 0;
 	case HQ_PROGRAM_COUNT:
 	case HQ_PROGRAM_DURATION:
-		return set_count(option, field, value, error);
+	case HQ_PROGRAM_SIZE:
+		return set_number(option, field, value, error);
 	case HQ_PROGRAM_CHOICE:
 		return set_choice(option, field, value, error);
 	}

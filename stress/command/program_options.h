@@ -41,6 +41,8 @@ struct hq_settings {
 	const char *tags;
 	const char *output;
 	const char *results;
+	const char *trace; /* to be written */
+	uint64_t trace_bytes_max;
 	uint64_t repeat;
 	uint64_t pairs;
 	uint64_t budget_ns;
@@ -51,6 +53,7 @@ struct hq_settings {
 	uint32_t color;     /* enum hq_color */
 	bool require, fail_fast, dry_run, quiet, verbose, pass_status, no_faults, quick, same_sides,
 		help;
+	bool with_children, show;
 };
 
 enum hq_program_option_kind {
@@ -60,6 +63,7 @@ enum hq_program_option_kind {
 	HQ_PROGRAM_LIST,     /* char **, every time it is given one more */
 	HQ_PROGRAM_COUNT,    /* uint64_t */
 	HQ_PROGRAM_DURATION, /* uint64_t nanoseconds */
+	HQ_PROGRAM_SIZE,     /* uint64_t bytes */
 	HQ_PROGRAM_CHOICE,   /* uint32_t index into choices */
 };
 
@@ -71,7 +75,7 @@ struct hq_program_option {
 	size_t offset;        /* in struct hq_settings */
 	const char *argument; /* what help calls the value; NULL for flags */
 	const char *fallback; /* default, as text; NULL: none */
-	uint64_t min, max;    /* COUNT and DURATION; max 0: no bound */
+	uint64_t min, max;    /* COUNT, DURATION, SIZE; max 0: no bound */
 	const char *const *choices;
 	const char *only;  /* the one command that takes it; NULL: see the table of commands */
 	const char *group; /* heading in help */

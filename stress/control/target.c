@@ -29,7 +29,8 @@ int hq_programs_find(struct hq_programs *programs, struct hq_error *error)
 	if (snprintf(programs->host, PATH_MAX, "%s/heapquake-host", self) >= PATH_MAX ||
 	    snprintf(programs->preload, PATH_MAX, "%s/libheapquake-preload.so", self) >= PATH_MAX)
 		return hq_error_set(error, "the path of this program is too long");
-	if (snprintf(programs->guard, PATH_MAX, "%s/libheapquake-guard.so", self) >= PATH_MAX)
+	if (snprintf(programs->guard, PATH_MAX, "%s/libheapquake-guard.so", self) >= PATH_MAX ||
+	    snprintf(programs->recorder, PATH_MAX, "%s/libheapquake-recorder.so", self) >= PATH_MAX)
 		return hq_error_set(error, "the path of this program is too long");
 	if (strpbrk(self, " :"))
 		return hq_error_set(error,

@@ -17,6 +17,7 @@ struct hq_programs {
 	char host[PATH_MAX];
 	char preload[PATH_MAX];
 	char guard[PATH_MAX];
+	char recorder[PATH_MAX];
 };
 
 /* 0, or -errno with a sentence when one of them is missing or cannot be used where it is. */

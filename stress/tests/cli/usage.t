@@ -10,6 +10,7 @@ What heapquake says of itself, and what it refuses.
     run       run scenarios, or a program of yours, and judge what happens
     compare   run two settings in pairs, and tell what differs and how sure that is
     replay    repeat a run from its folder and compare verdict and faults
+    record    trace the allocation calls of a program, for the workload trace
     list      scenarios with their questions, or the parts there are
     explain   tell about a part, a metric, a call, a verdict, a key
     plan      print what would be run, with every default filled in
@@ -23,7 +24,7 @@ What heapquake says of itself, and what it refuses.
   [2]
 
   $ hq 2>&1 | wc -l
-  17
+  18
 
   $ hq --version
   heapquake 0.1.0
@@ -36,6 +37,7 @@ What heapquake says of itself, and what it refuses.
   Which cases:
   What goes wrong, what must hold:
   How they run:
+  What is recorded:
   Output:
   Exit status:
 
