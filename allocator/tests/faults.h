@@ -46,6 +46,8 @@ struct fault {
 
 struct faults {
 	struct fault mmap;
+	/* A mapping is made beside the place that was hinted at. */
+	struct fault elsewhere;
 	struct fault munmap;
 	struct fault mremap;
 	struct fault madvise;
@@ -126,14 +128,30 @@ static inline void *fault_map(void *address, size_t bytes, int protection, int f
 	return raw + head_bytes;
 }
 
+/* Not where a large power of two would have it. */
+static inline void *fault_map_elsewhere(size_t bytes, int protection, int flags)
+{
+	size_t page_bytes = (size_t)fault_page_bytes();
+	char *raw = fault_map(NULL, bytes + 2 * page_bytes, protection, flags, -1, 0);
+
+	if (raw == MAP_FAILED)
+		return raw;
+	munmap(raw, page_bytes);
+	munmap(raw + page_bytes + bytes, page_bytes);
+	return raw + page_bytes;
+}
+
 static void *fault_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t at)
 {
 	struct fault_answer answer = fault_answer(&faults.mmap);
 
-	if (!answer.is_hit)
-		return fault_map(address, bytes, protection, flags, fd, at);
-	errno = answer.error;
-	return MAP_FAILED;
+	if (answer.is_hit) {
+		errno = answer.error;
+		return MAP_FAILED;
+	}
+	if (address && fault_answer(&faults.elsewhere).is_hit)
+		return fault_map_elsewhere(bytes, protection, flags);
+	return fault_map(address, bytes, protection, flags, fd, at);
 }
 
 static int fault_munmap(void *address, size_t bytes)
@@ -236,7 +254,9 @@ static inline int fault_sched_getaffinity(pid_t thread, size_t bytes, cpu_set_t 
 
 static inline int fault_clock_gettime(clockid_t clock, struct timespec *out)
 {
-	return fault_fails(&faults.clock_gettime) ? -1 : clock_gettime(clock, out);
+	if (clock == CLOCK_MONOTONIC_COARSE && fault_fails(&faults.clock_gettime))
+		return -1;
+	return clock_gettime(clock, out);
 }
 
 static inline long fault_futex(void *word, int operation, uint32_t value,
