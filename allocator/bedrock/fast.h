@@ -19,6 +19,12 @@
 #include "allocator/bedrock/large.h"
 #include "allocator/bedrock/live.h"
 
+/*
+ * Functions that begin a cache line. Where the fast paths happen to lie otherwise is worth up to an
+ * eighth of their time.
+ */
+#define BEDROCK_FAST __attribute__((aligned(64)))
+
 /* The slow paths, in api.c. They set errno, keep the heap initialised and the clock watched. */
 void *bedrock_malloc_slow(size_t bytes);
 void *bedrock_calloc_slow(size_t bytes);

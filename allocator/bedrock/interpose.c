@@ -30,17 +30,17 @@ BEDROCK_API void free_aligned_sized(void *block, size_t align_bytes, size_t byte
 BEDROCK_API size_t malloc_usable_size(void *block);
 BEDROCK_API int malloc_trim(size_t keep_bytes);
 
-void *malloc(size_t bytes)
+BEDROCK_FAST void *malloc(size_t bytes)
 {
 	return bedrock_fast_malloc(bytes);
 }
 
-void free(void *block)
+BEDROCK_FAST void free(void *block)
 {
 	bedrock_fast_free(block);
 }
 
-void *calloc(size_t count, size_t item_bytes)
+BEDROCK_FAST void *calloc(size_t count, size_t item_bytes)
 {
 	return bedrock_fast_calloc(count, item_bytes);
 }
