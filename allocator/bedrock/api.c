@@ -79,10 +79,17 @@ __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
 
 	if (bytes > PTRDIFF_MAX)
 		return bedrock_fail(ENOMEM);
+	if (bytes > BEDROCK_SMALL_MAX_BYTES) {
+		bedrock_heap_ensure(&bedrock_heap);
+		return bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE));
+	}
+	unsigned class_index = bedrock_class_for(bytes);
+	void *block = bedrock_cache_alloc_own(class_index);
+
+	if (bedrock_likely(block != NULL))
+		return block;
 	bedrock_heap_ensure(&bedrock_heap);
-	if (bytes <= BEDROCK_SMALL_MAX_BYTES)
-		return bedrock_finish(bedrock_alloc(&request, bedrock_class_for(bytes)));
-	return bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE));
+	return bedrock_finish(bedrock_alloc(&request, class_index));
 }
 
 __attribute__((noinline)) void *bedrock_calloc_slow(size_t bytes)
@@ -109,6 +116,8 @@ __attribute__((noinline)) void bedrock_free_slow(void *block)
 	unsigned class_index = bedrock_chunk_class_of(block);
 
 	bedrock_cache_hot(class_index)->room++;
+	if (bedrock_cache_free_own(block, class_index))
+		return;
 	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
 		bedrock_large_free(block);
 	else
@@ -116,17 +125,17 @@ __attribute__((noinline)) void bedrock_free_slow(void *block)
 	bedrock_tick();
 }
 
-void *bedrock_malloc(size_t bytes)
+BEDROCK_FAST void *bedrock_malloc(size_t bytes)
 {
 	return bedrock_fast_malloc(bytes);
 }
 
-void *bedrock_calloc(size_t count, size_t item_bytes)
+BEDROCK_FAST void *bedrock_calloc(size_t count, size_t item_bytes)
 {
 	return bedrock_fast_calloc(count, item_bytes);
 }
 
-void bedrock_free(void *block)
+BEDROCK_FAST void bedrock_free(void *block)
 {
 	bedrock_fast_free(block);
 }

@@ -21,9 +21,10 @@
 /* First magazine of a class: a page's worth, but not more blocks than this. */
 #define BEDROCK_CACHE_FIRST_BLOCKS 16u
 #define BEDROCK_CACHE_UNUSED_SHARE 16u
-/* So many blocks are returned at a time: what a free pays at most, and what it saves the next ones.
- */
+/* So many blocks are returned by one free at most, if they are of one slab. */
 #define BEDROCK_CACHE_RETURN_BLOCKS 32u
+/* So many fresh blocks are linked at a time. */
+#define BEDROCK_CACHE_LINK_BLOCKS 64u
 
 /* Where a thread is in its life, as far as its cache is concerned. */
 enum bedrock_thread_phase {
@@ -141,16 +142,22 @@ static void bedrock_cache_set_hot(const struct bedrock_cache *cache, unsigned cl
 	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
 
 	hot->head = head;
-	hot->room = (int32_t)(2 * side->limit) - (int32_t)(side->count + count);
+	hot->room = (int32_t)(2 * side->limit) - (int32_t)(side->count + side->fresh_count + count);
 }
 
+/* The hot magazine, and what is fresh. */
 static void bedrock_cache_return_hot(struct bedrock_cache *cache, unsigned class_index)
 {
+	struct bedrock_cache_side *side = &cache->sides[class_index];
 	void *head = bedrock_cache_hot(class_index)->head;
+	uint32_t fresh_count = side->fresh_count;
 
+	side->fresh_count = 0;
 	bedrock_cache_set_hot(cache, class_index, NULL, 0);
 	if (head)
 		bedrock_slab_return(class_index, head);
+	if (fresh_count > 0)
+		bedrock_slab_return_fresh(class_index, side->fresh, fresh_count);
 }
 
 static void bedrock_cache_set_limit(struct bedrock_cache *cache, unsigned class_index,
@@ -229,7 +236,8 @@ static bool bedrock_cache_empty(struct bedrock_cache *cache)
 	bool had_any = false;
 
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
-		had_any |= bedrock_cache_hot(i)->head || cache->sides[i].head;
+		had_any |= bedrock_cache_hot(i)->head || cache->sides[i].head ||
+			   cache->sides[i].fresh_count > 0;
 		bedrock_cache_return_spare(cache, i);
 		bedrock_cache_return_hot(cache, i);
 	}
@@ -305,20 +313,56 @@ static void bedrock_cache_grow(struct bedrock_cache *cache, unsigned class_index
 		bedrock_cache_set_limit(cache, class_index, wanted);
 }
 
-/* Fill the empty hot magazine: with the spare one, or else from an arena. */
+/*
+ * Make a chain of the first fresh blocks. Of pages that may not be in memory, only one is touched,
+ * and that was most likely touched by whoever had the block before.
+ */
+static void bedrock_cache_link_fresh(struct bedrock_cache_side *side, unsigned class_index)
+{
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+	size_t block_bytes = bedrock_class_bytes(class_index);
+	uint32_t most = side->fresh_count < BEDROCK_CACHE_LINK_BLOCKS ? side->fresh_count
+								      : BEDROCK_CACHE_LINK_BLOCKS;
+	char *block = side->fresh;
+	char *last = block + (most - 1) * block_bytes;
+	char *page_last = block + (-(uintptr_t)block & (BEDROCK_PAGE_BYTES - 1)) - 1;
+	uint32_t count = 1;
+
+	if (!side->is_resident && last > page_last)
+		last = page_last;
+	hot->head = block;
+	for (; block + block_bytes <= last; block += block_bytes, count++)
+		*(void **)block = block + block_bytes;
+	*(void **)block = NULL;
+	side->fresh = block + block_bytes;
+	side->fresh_count -= count;
+}
+
+/* The next fresh block. The hot magazine is empty. */
+static void *bedrock_cache_take_fresh(struct bedrock_cache_side *side, unsigned class_index)
+{
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+	size_t block_bytes = bedrock_class_bytes(class_index);
+	char *block = side->fresh;
+
+	/* In a page that no other block begins in this one may be the first to be touched. */
+	if (side->is_resident || (uintptr_t)block % BEDROCK_PAGE_BYTES >= block_bytes) {
+		bedrock_cache_link_fresh(side, class_index);
+		return bedrock_fast_pop(hot);
+	}
+	side->fresh = block + block_bytes;
+	side->fresh_count--;
+	hot->room++;
+	return block;
+}
+
+/* Fill the empty hot magazine from an arena. */
 static int bedrock_cache_fill(struct bedrock_cache *cache, unsigned class_index)
 {
 	struct bedrock_cache_side *side = &cache->sides[class_index];
 	struct bedrock_heap *heap = &bedrock_heap;
 	struct bedrock_list list;
 
-	if (side->head) {
-		/* The number of blocks is the same, and so is the room. */
-		bedrock_cache_hot(class_index)->head = side->head;
-		side->head = NULL;
-		side->count = 0;
-		return 0;
-	}
 	side->has_missed = true;
 	bedrock_cache_grow(cache, class_index);
 	uint32_t want = side->limit > 0 ? side->limit : 1;
@@ -327,7 +371,14 @@ static int bedrock_cache_fill(struct bedrock_cache *cache, unsigned class_index)
 
 	if (rc)
 		return rc;
-	bedrock_cache_set_hot(cache, class_index, list.head, list.count);
+	if (list.is_fresh) {
+		side->fresh = list.head;
+		side->fresh_count = list.count;
+		side->is_resident = list.is_resident;
+		bedrock_cache_set_hot(cache, class_index, NULL, 0);
+	} else {
+		bedrock_cache_set_hot(cache, class_index, list.head, list.count);
+	}
 	return 0;
 }
 
@@ -343,6 +394,28 @@ static void *bedrock_cache_alloc_direct(unsigned class_index)
 	return list.head;
 }
 
+void *bedrock_cache_alloc_own(unsigned class_index)
+{
+	struct bedrock_cache *cache = bedrock_cache_current;
+
+	if (!cache)
+		return NULL;
+	struct bedrock_cache_side *side = &cache->sides[class_index];
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+
+	side->is_touched = true;
+	if (!hot->head) {
+		if (!side->head)
+			return side->fresh_count > 0 ? bedrock_cache_take_fresh(side, class_index)
+						     : NULL;
+		/* The number of blocks is the same, and so is the room. */
+		hot->head = side->head;
+		side->head = NULL;
+		side->count = 0;
+	}
+	return bedrock_fast_pop(hot);
+}
+
 void *bedrock_cache_alloc(unsigned class_index)
 {
 	struct bedrock_cache *cache = bedrock_cache_get();
@@ -350,14 +423,26 @@ void *bedrock_cache_alloc(unsigned class_index)
 	if (!cache)
 		return bedrock_cache_alloc_direct(class_index);
 	bedrock_cache_note_slow(cache, class_index);
-	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+	void *block = bedrock_cache_alloc_own(class_index);
 
-	if (!hot->head && bedrock_cache_fill(cache, class_index))
-		return NULL;
-	return bedrock_fast_pop(hot);
+	if (block)
+		return block;
+	return bedrock_cache_fill(cache, class_index) ? NULL : bedrock_cache_alloc_own(class_index);
 }
 
-/* Make room: return a few blocks of the spare magazine, which is the hot one if there is none. */
+/* Return blocks of the spare magazine to one slab. */
+static void bedrock_cache_return_some(struct bedrock_cache_side *side, unsigned class_index)
+{
+	uint32_t count;
+
+	side->head = bedrock_slab_return_first(class_index, side->head, BEDROCK_CACHE_RETURN_BLOCKS,
+					       &count);
+	side->count -= count;
+	side->returns_left -= (int32_t)count;
+	bedrock_cache_hot(class_index)->room += (int32_t)count;
+}
+
+/* Make room: of the spare magazine, which is the hot one if there is none. */
 static void bedrock_cache_make_room(struct bedrock_cache *cache, unsigned class_index)
 {
 	struct bedrock_cache_side *side = &cache->sides[class_index];
@@ -368,13 +453,29 @@ static void bedrock_cache_make_room(struct bedrock_cache *cache, unsigned class_
 		side->head = hot->head;
 		hot->head = NULL;
 	}
-	if (side->count <= BEDROCK_CACHE_RETURN_BLOCKS) {
-		bedrock_cache_return_spare(cache, class_index);
-		return;
-	}
-	side->head = bedrock_slab_return_some(class_index, side->head, BEDROCK_CACHE_RETURN_BLOCKS);
-	side->count -= BEDROCK_CACHE_RETURN_BLOCKS;
-	hot->room += (int32_t)BEDROCK_CACHE_RETURN_BLOCKS;
+	side->returns_left = BEDROCK_CACHE_RETURN_BLOCKS;
+	if (side->head)
+		bedrock_cache_return_some(side, class_index);
+	else
+		bedrock_cache_return_hot(cache, class_index);
+}
+
+bool bedrock_cache_free_own(void *block, unsigned class_index)
+{
+	struct bedrock_cache *cache = bedrock_cache_current;
+
+	if (!cache)
+		return false;
+	struct bedrock_cache_side *side = &cache->sides[class_index];
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+
+	if (side->returns_left <= 0 || !side->head || hot->room < 0)
+		return false;
+	side->is_touched = true;
+	bedrock_cache_return_some(side, class_index);
+	hot->room--;
+	bedrock_fast_push(hot, block);
+	return true;
 }
 
 void bedrock_cache_free(void *block, unsigned class_index)
@@ -419,6 +520,7 @@ void bedrock_cache_end(void *argument)
 		bedrock_cache_set_limit(cache, i, 0);
 		cache->sides[i].is_touched = false;
 		cache->sides[i].has_missed = false;
+		cache->sides[i].returns_left = 0;
 	}
 	bedrock_cache_lower_budget(cache, 0);
 	bedrock_cache_put_memory(heap, cache);

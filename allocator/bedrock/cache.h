@@ -3,10 +3,16 @@
  * Thread caches.
  *
  * For each size class a thread keeps two magazines of free blocks: the hot one, which malloc
- * pops and free pushes, and the spare one. When both together are full, a few blocks of the spare
- * one are returned; when there is no spare one, the hot one becomes it; when the hot one is empty,
- * the spare one takes its place. So a thread that goes to and fro at the brink never pays for it at
- * every step, no free pays for many, and what is returned was not used lately.
+ * pops and free pushes, and the spare one. When both together are full, blocks of the spare one are
+ * returned, to one slab by each free; when there is no spare one, the hot one becomes it; when the
+ * hot one is empty, the spare one takes its place. So a thread that goes to and fro at the brink
+ * never pays for it at every step, no free pays for many, and what is returned was not used lately.
+ *
+ * Blocks that were never handed out wait beside the magazines as what they are, a piece of a slab,
+ * until a few of them are linked. Where pages are not in memory yet that goes page by page: the
+ * first block of one is handed out as it is, and the others are linked when the next one is needed.
+ * By then the program has touched the page, if it touches it at all: so malloc seldom waits for the
+ * kernel to make one.
  *
  * What the fast paths touch, the front, lies in the thread's own static storage and begins empty:
  * without blocks and without room. So it needs no test whether a thread has a cache, not yet or
@@ -26,7 +32,7 @@
 
 /*
  * The hot magazine. Invariant:
- *	room == 2 * limit - length of the list - blocks in the spare magazine
+ *	room == 2 * limit - length of the list - blocks in the spare magazine - fresh blocks
  *	room >= 0, or limit was lowered since the last slow path of the class
  */
 struct bedrock_hot {
@@ -50,6 +56,13 @@ struct bedrock_cache_side {
 	uint32_t count;
 	/* How many blocks a filling brings; both magazines together may hold twice as many. */
 	uint32_t limit;
+	/* Neighbours that were never handed out, all of one slab. */
+	char *fresh;
+	uint32_t fresh_count;
+	/* How many blocks may still go back before more is looked after than that. */
+	int32_t returns_left;
+	/* The pages of fresh ones are in memory already. */
+	bool is_resident;
 	/* There was a slow path, and one of them for want of a block. */
 	bool is_touched;
 	bool has_missed;
@@ -139,13 +152,22 @@ static inline uint32_t bedrock_cache_hot_count(const struct bedrock_cache *cache
 {
 	const struct bedrock_cache_side *side = &cache->sides[class_index];
 
-	return 2 * side->limit - side->count - (uint32_t)bedrock_cache_hot(class_index)->room;
+	return 2 * side->limit - side->count - side->fresh_count -
+	       (uint32_t)bedrock_cache_hot(class_index)->room;
 }
 
-/* malloc(bytes) for a small size, when the hot magazine is empty. -> NULL if out of memory. */
+/*
+ * malloc(bytes) for a small size, when the hot magazine is empty: first of what the thread has
+ * itself, which may be nothing; then of an arena's. -> NULL if out of memory.
+ */
+void *bedrock_cache_alloc_own(unsigned class_index);
 void *bedrock_cache_alloc(unsigned class_index);
 
-/* free(block) of a small block, when the hot magazine is full. */
+/*
+ * free(block) of a small block, when the hot magazine is full. First the short way: one slab gets
+ * some of its blocks back, and room is made so. -> false, and nothing is done: it is time for more.
+ */
+bool bedrock_cache_free_own(void *block, unsigned class_index);
 void bedrock_cache_free(void *block, unsigned class_index);
 
 /* Return every block the calling thread's cache holds. -> did it hold any? */

@@ -76,6 +76,10 @@ struct bedrock_run {
 	uint16_t page_count;
 	uint8_t class_index;
 	uint8_t listed;
+	/* Every page was in memory when the run was taken. */
+	bool is_resident;
+	/* The end of the list in `remote`; written by who made it nonzero. */
+	void *remote_last;
 } __attribute__((aligned(64)));
 
 /*

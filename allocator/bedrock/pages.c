@@ -179,15 +179,21 @@ uint64_t bedrock_pages_return_credit(struct bedrock_pages *pages)
 	return returned_bytes;
 }
 
-/* Put free pages into use: they rest nowhere any more. They are charged already. */
-static void bedrock_pages_claim(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
-				struct bedrock_range range)
+/*
+ * Put free pages into use: they rest nowhere any more. They are charged already. -> how many of
+ * them were dirty, and so in memory.
+ */
+static uint32_t bedrock_pages_claim(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
+				    struct bedrock_range range)
 {
+	uint32_t dirty_count = 0;
+
 	for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++) {
 		uint32_t count = bedrock_bitmap_clear(&chunk->rest[kind], range);
 
 		if (count == 0)
 			continue;
+		dirty_count += kind == BEDROCK_REST_DIRTY ? count : 0;
 		bedrock_bitmap_clear(&chunk->aged[kind], range);
 		bedrock_count_owned(&pages->rest_pages[kind], -(int64_t)count);
 	}
@@ -199,6 +205,7 @@ static void bedrock_pages_claim(struct bedrock_pages *pages, struct bedrock_chun
 	/* Only a cut into the longest run can change the longest run. */
 	if (around.count == chunk->longest_free)
 		bedrock_pages_set_longest(pages, chunk, bedrock_bitmap_longest_clear(&chunk->used));
+	return dirty_count;
 }
 
 /* The reverse: pages out of use rest in `kind`, or are clean. */
@@ -333,7 +340,7 @@ static int bedrock_pages_begin_run(struct bedrock_pages *pages, struct bedrock_c
 
 	if (rc)
 		return rc;
-	bedrock_pages_claim(pages, chunk, range);
+	run->is_resident = bedrock_pages_claim(pages, chunk, range) == range.count;
 	*is_zero = bedrock_bitmap_set(&chunk->touched, range) == range.count;
 	bedrock_pages_write_map(chunk, range, class_index);
 	run->page_count = (uint16_t)range.count;

@@ -128,36 +128,19 @@ static void bedrock_slab_retire(struct bedrock_arena *arena, struct bedrock_bin 
 	bedrock_pages_free(&arena->pages, run);
 }
 
-static void *bedrock_chain_last(void *block)
-{
-	while (bedrock_block_next(block))
-		block = bedrock_block_next(block);
-	return block;
-}
-
-/* Join a chain to the slab's free list; the shorter of the two is walked. */
-static void bedrock_slab_join(struct bedrock_run *run, void *head, uint32_t count)
-{
-	if (!run->free) {
-		run->free = head;
-	} else if (count <= run->free_count) {
-		bedrock_block_link(bedrock_chain_last(head), run->free);
-		run->free = head;
-	} else {
-		bedrock_block_link(bedrock_chain_last(run->free), head);
-	}
-	run->free_count = (uint16_t)(run->free_count + count);
-}
-
 /* Move what others have returned into the free list, and see what has become of the slab. */
 static void bedrock_slab_absorb(struct bedrock_arena *arena, struct bedrock_bin *bin,
 				struct bedrock_run *run, bool keep_one)
 {
+	void *last = run->remote_last;
 	/* Pairs with the CAS in bedrock_sheaf_push; from here on the slab may be pushed again. */
 	uint64_t remote = bedrock_exchange_acq_rel(&run->remote, 0);
 	uint32_t count = (uint32_t)(remote >> BEDROCK_REMOTE_COUNT_SHIFT);
 
-	bedrock_slab_join(run, (void *)(uintptr_t)(remote & BEDROCK_REMOTE_POINTER_MASK), count);
+	if (run->free)
+		bedrock_block_link(last, run->free);
+	run->free = (void *)(uintptr_t)(remote & BEDROCK_REMOTE_POINTER_MASK);
+	run->free_count = (uint16_t)(run->free_count + count);
 	bedrock_count_owned(&bin->blocks_out, -(int64_t)count);
 	bedrock_count_owned(&bin->blocks_idle, count);
 	bedrock_slab_relist(bin, run);
@@ -220,19 +203,23 @@ static struct bedrock_list bedrock_slab_take_free(struct bedrock_run *run, uint3
 	return list;
 }
 
-/* Make a chain of blocks that were never handed out, in the order of their addresses. */
+static char *bedrock_slab_block(const struct bedrock_run *run, uint32_t index)
+{
+	return bedrock_run_start(run) + (size_t)index * run->block_bytes;
+}
+
+/* Blocks that were never handed out. */
 static struct bedrock_list bedrock_slab_carve(struct bedrock_run *run, uint32_t want)
 {
 	uint32_t room = (uint32_t)(run->capacity - run->carved_count);
-	uint32_t count = want < room ? want : room;
-	size_t block_bytes = run->block_bytes;
-	char *block = bedrock_run_start(run) + run->carved_count * block_bytes;
-	struct bedrock_list list = { .head = block, .count = count };
+	struct bedrock_list list = {
+		.head = bedrock_slab_block(run, run->carved_count),
+		.count = want < room ? want : room,
+		.is_fresh = true,
+		.is_resident = run->is_resident,
+	};
 
-	for (uint32_t i = 1; i < count; i++, block += block_bytes)
-		bedrock_block_link(block, block + block_bytes);
-	bedrock_block_link(block, NULL);
-	run->carved_count = (uint16_t)(run->carved_count + count);
+	run->carved_count = (uint16_t)(run->carved_count + list.count);
 	return list;
 }
 
@@ -317,6 +304,7 @@ static void bedrock_sheaf_push(unsigned class_index, const struct bedrock_sheaf 
 	} while (!bedrock_cas_weak_acq_rel(&run->remote, &old, new));
 	if (old != 0)
 		return;
+	run->remote_last = sheaf->tail;
 	/* The blocks just pushed keep the slab alive until the pending list knows of it. */
 	bedrock_add_relaxed(&arena->pending_pages, run->page_count);
 	bedrock_pending_push(&arena->bins[class_index], run);
@@ -379,25 +367,74 @@ static struct bedrock_sheaf bedrock_chain_of_one_slab(void *head, uint32_t most)
 	return chain;
 }
 
-void *bedrock_slab_return_some(unsigned class_index, void *head, uint32_t count)
+void bedrock_slab_return(unsigned class_index, void *head)
 {
 	struct bedrock_sheaves sheaves;
 
 	sheaves.used = 0;
-	while (head && count > 0) {
-		struct bedrock_sheaf chain = bedrock_chain_of_one_slab(head, count);
+	while (head) {
+		struct bedrock_sheaf chain = bedrock_chain_of_one_slab(head, UINT32_MAX);
 
 		bedrock_assert(bedrock_block_is_valid(class_index, chain.head));
 		head = bedrock_block_next(chain.tail);
-		count -= chain.count;
 		bedrock_sheaf_add(class_index, &sheaves, &chain);
 	}
 	for (uint32_t left = sheaves.used; left; left &= left - 1)
 		bedrock_sheaf_push(class_index, &sheaves.slots[__builtin_ctz(left)]);
-	return head;
 }
 
-void bedrock_slab_return(unsigned class_index, void *head)
+void *bedrock_slab_return_first(unsigned class_index, void *head, uint32_t most, uint32_t *count)
 {
-	(void)bedrock_slab_return_some(class_index, head, UINT32_MAX);
+	struct bedrock_sheaf chain = bedrock_chain_of_one_slab(head, most);
+	void *rest = bedrock_block_next(chain.tail);
+
+	bedrock_assert(bedrock_block_is_valid(class_index, chain.head));
+	bedrock_sheaf_push(class_index, &chain);
+	*count = chain.count;
+	/* Whoever comes for the rest soon finds both lines it needs at hand. */
+	if (rest) {
+		__builtin_prefetch(rest);
+		__builtin_prefetch(&bedrock_chunk_slab_of(rest)->remote, 1);
+	}
+	return rest;
+}
+
+/* Make fresh blocks as if they had never been carved. The bin's lock is held. */
+static void bedrock_slab_uncarve(struct bedrock_arena *arena, struct bedrock_bin *bin,
+				 struct bedrock_run *run, uint32_t count)
+{
+	run->carved_count = (uint16_t)(run->carved_count - count);
+	bedrock_count_owned(&bin->blocks_out, -(int64_t)count);
+	bedrock_slab_relist(bin, run);
+	if (run->free_count == run->carved_count)
+		bedrock_slab_retire(arena, bin, run);
+}
+
+static void bedrock_slab_link(const struct bedrock_run *run, struct bedrock_sheaf *sheaf)
+{
+	char *block = sheaf->head;
+
+	for (uint32_t i = 1; i < sheaf->count; i++, block += run->block_bytes)
+		bedrock_block_link(block, block + run->block_bytes);
+	sheaf->tail = block;
+}
+
+void bedrock_slab_return_fresh(unsigned class_index, void *first, uint32_t count)
+{
+	struct bedrock_run *run = bedrock_chunk_slab_of(first);
+	struct bedrock_arena *arena = bedrock_run_chunk(run)->arena;
+	struct bedrock_bin *bin = &arena->bins[class_index];
+	struct bedrock_sheaf sheaf = { .run = run, .head = first, .count = count };
+
+	bedrock_lock_take(&bin->lock);
+	bool is_last = (char *)first == bedrock_slab_block(run, run->carved_count - count);
+
+	if (is_last)
+		bedrock_slab_uncarve(arena, bin, run, count);
+	bedrock_lock_give(&bin->lock);
+	if (is_last)
+		return;
+	/* Somebody has carved behind them: they have to go the way of all blocks. */
+	bedrock_slab_link(run, &sheaf);
+	bedrock_sheaf_push(class_index, &sheaf);
 }

@@ -17,10 +17,17 @@
 #include "allocator/bedrock/chunk.h"
 #include "allocator/bedrock/lock.h"
 
-/* A chain of free blocks, linked through their first words; the last links to NULL. */
+/*
+ * Free blocks: a chain, linked through their first words, the last to NULL. Fresh ones, which were
+ * never handed out, are not linked but neighbours, `head` the first: nobody touches their pages
+ * before they are needed.
+ */
 struct bedrock_list {
 	void *head;
 	uint32_t count;
+	bool is_fresh;
+	/* Of fresh ones: their pages are in memory, so that touching them costs nothing. */
+	bool is_resident;
 };
 
 /*
@@ -67,8 +74,14 @@ static inline bool bedrock_bin_has_some(const struct bedrock_bin *bin)
 /* Return a chain of blocks of one size class; they may come from many slabs and arenas. */
 void bedrock_slab_return(unsigned class_index, void *head);
 
-/* Return the first `count` blocks of a chain. -> the rest of it. */
-void *bedrock_slab_return_some(unsigned class_index, void *head, uint32_t count);
+/*
+ * Return the blocks that a chain begins with and that are of one slab, at most `most`: one push.
+ * *count tells how many. -> the rest of the chain.
+ */
+void *bedrock_slab_return_first(unsigned class_index, void *head, uint32_t most, uint32_t *count);
+
+/* Return fresh blocks. */
+void bedrock_slab_return_fresh(unsigned class_index, void *first, uint32_t count);
 
 /*
  * Collect what was returned to this bin; give empty slabs' pages back, with `keep_one` all but

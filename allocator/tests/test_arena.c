@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "allocator/bedrock/arena.h"
+#include "allocator/tests/chains.h"
 
 static struct bedrock_space space;
 static struct bedrock_arena arena;
@@ -25,7 +26,7 @@ static void pass_through_every_class(void)
 		struct bedrock_list list;
 
 		cr_assert_eq(bedrock_slab_take(&arena, i, 1000, BEDROCK_EFFORT_CHUNK, &list), 0);
-		bedrock_slab_return(i, list.head);
+		bedrock_slab_return(i, chain_of(list, i));
 	}
 }
 

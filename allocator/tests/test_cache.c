@@ -10,6 +10,7 @@
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/os.h"
 #include "allocator/tests/faults.h"
 
 static void setup(void)
@@ -40,7 +41,8 @@ static int64_t cached_bytes(void)
 		int64_t block_bytes = (int64_t)bedrock_class_bytes(i);
 
 		limit_bytes += 2 * block_bytes * cache->sides[i].limit;
-		bytes += block_bytes * (bedrock_cache_hot_count(cache, i) + cache->sides[i].count);
+		bytes += block_bytes * (bedrock_cache_hot_count(cache, i) + cache->sides[i].count +
+					cache->sides[i].fresh_count);
 	}
 	cr_assert_eq(cache->spare_bytes + limit_bytes, cache->budget_bytes);
 	cr_assert_leq(cache->budget_bytes, BEDROCK_CACHE_MOST_BYTES);
@@ -213,6 +215,87 @@ Test(cache, thread_at_the_brink_pays_for_the_arena_only_seldom)
 		bedrock_free(b);
 	}
 	cr_assert_eq(bedrock_load_relaxed(&bin->blocks_out), before);
+}
+
+Test(cache, malloc_leaves_it_to_the_program_to_touch_fresh_pages)
+{
+	int fresh_pages = 0;
+
+	if (bedrock_heap.os_page_bytes != BEDROCK_PAGE_BYTES)
+		cr_skip_test("pages of the kernel are larger than ours");
+	bedrock_heap.space.thp = BEDROCK_THP_NEVER;
+	for (int i = 0; i < 2000; i++) {
+		char *block = bedrock_malloc(64);
+
+		if ((uintptr_t)block % BEDROCK_PAGE_BYTES == 0) {
+			cr_assert_not(bedrock_os_is_resident(block, BEDROCK_PAGE_BYTES));
+			fresh_pages++;
+		}
+		memset(block, 1, 64);
+	}
+	cr_assert_geq(fresh_pages, 2000 / 64);
+}
+
+Test(cache, blocks_never_handed_out_do_not_overlap_whatever_their_size)
+{
+	static unsigned char *blocks[2000];
+
+	for (size_t bytes = 16; bytes <= 65536; bytes += bytes / 3) {
+		int count = bytes < 2048 ? 2000 : 40;
+
+		for (int i = 0; i < count; i++) {
+			blocks[i] = bedrock_malloc(bytes);
+			memset(blocks[i], i % 251, bytes);
+		}
+		for (int i = 0; i < count; i++) {
+			cr_assert_eq(blocks[i][0], i % 251);
+			cr_assert_eq(blocks[i][bytes - 1], i % 251);
+			bedrock_free(blocks[i]);
+		}
+		cached_bytes();
+	}
+	bedrock_purge();
+	cr_assert_eq(allocated_bytes(), 0);
+}
+
+/* How many of the slabs have other blocks waiting than at the last look. */
+static int slabs_changed(void *const *blocks, uint64_t *seen, int count)
+{
+	int changed = 0;
+
+	for (int i = 0; i < count; i++) {
+		uint64_t remote = bedrock_load_relaxed(&bedrock_chunk_slab_of(blocks[i])->remote);
+
+		changed += remote != seen[i];
+		seen[i] = remote;
+	}
+	return changed;
+}
+
+Test(cache, no_free_pays_for_more_than_one_slab)
+{
+	enum { SLABS = 20, BLOCKS = 256 };
+	static void *blocks[SLABS * BLOCKS];
+	static uint64_t seen[SLABS];
+	void *first[SLABS];
+	int changes = 0;
+
+	/* One slab after the other, and no decay, which would collect what comes back. */
+	bedrock_store_relaxed(&bedrock_heap.arena_count, 1);
+	bedrock_store_relaxed(&bedrock_heap.options.dirty_decay_ms, -1);
+	for (int i = 0; i < SLABS * BLOCKS; i++)
+		blocks[i] = bedrock_malloc(64);
+	for (int i = 0; i < SLABS; i++)
+		first[i] = blocks[i * BLOCKS];
+	/* Neighbours in this order are of different slabs. */
+	for (int i = 0; i < SLABS * BLOCKS; i++) {
+		bedrock_free(blocks[i % SLABS * BLOCKS + i / SLABS]);
+		int changed = slabs_changed(first, seen, SLABS);
+
+		cr_assert_leq(changed, 1);
+		changes += changed;
+	}
+	cr_assert_gt(changes, 1000);
 }
 
 Test(cache, idle_classes_give_their_share_back)

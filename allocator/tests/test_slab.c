@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "allocator/bedrock/arena.h"
+#include "allocator/tests/chains.h"
 #include "allocator/tests/faults.h"
 
 #define CLASS_64    4u
@@ -38,7 +39,7 @@ static void *take(uint32_t count)
 		cr_assert_gt(list.count, 0);
 		cr_assert_leq(list.count, count);
 		count -= list.count;
-		void *last = list.head;
+		void *last = chain_of(list, CLASS_64);
 
 		while (*(void **)last)
 			last = *(void **)last;
@@ -58,14 +59,48 @@ static uint32_t slab_count(void)
 	return bedrock_load_relaxed(&arena.bins[CLASS_64].slab_count);
 }
 
-Test(slab, carved_blocks_are_neighbours_in_order)
+/* Neighbours that were never handed out, the first of them at the start of a slab. */
+static char *take_fresh(uint32_t count)
 {
-	char *first = take(10);
+	struct bedrock_list list;
+
+	cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, count, BEDROCK_EFFORT_CHUNK, &list), 0);
+	cr_assert(list.is_fresh);
+	cr_assert_eq(list.count, count);
+	return list.head;
+}
+
+Test(slab, blocks_never_handed_out_come_with_pages_that_nobody_has_touched)
+{
+	space.thp = BEDROCK_THP_NEVER;
+	char *first = take_fresh(SLAB_BLOCKS);
 
 	cr_assert_eq((uintptr_t)first % 4096, 0);
-	for (int i = 0; i < 9; i++, first += 64)
-		cr_assert_eq(*(char **)first, first + 64);
-	cr_assert_null(*(char **)first);
+	cr_assert_not(bedrock_os_is_resident(first, (size_t)SLAB_BLOCKS * 64));
+}
+
+Test(slab, fresh_blocks_come_back_as_if_they_had_never_been_taken)
+{
+	char *first = take_fresh(10);
+
+	bedrock_slab_return_fresh(CLASS_64, first + 4 * 64, 6);
+	cr_assert_eq(blocks_out(), 4);
+	cr_assert_eq(take_fresh(6), first + 4 * 64);
+	bedrock_slab_return_fresh(CLASS_64, first, 10);
+	cr_assert_eq(blocks_out(), 0);
+	cr_assert_eq(slab_count(), 0);
+	cr_assert_eq(bedrock_load_relaxed(&arena.pages.used_pages), 0);
+}
+
+Test(slab, fresh_blocks_that_others_were_carved_behind_come_back_as_free_ones)
+{
+	char *first = take_fresh(10);
+
+	cr_assert_eq(take_fresh(5), first + 10 * 64);
+	bedrock_slab_return_fresh(CLASS_64, first, 10);
+	cr_assert_eq(bedrock_load_relaxed(&bedrock_chunk_slab_of(first)->remote) >> 48, 10);
+	cr_assert_eq(take(10), first);
+	cr_assert_eq(blocks_out(), 15);
 }
 
 Test(slab, class_and_slab_are_found_from_every_block)
@@ -122,6 +157,42 @@ Test(slab, blocks_of_many_slabs_in_one_list_find_their_slabs)
 	cr_assert_eq(blocks_out(), slabs * (SLAB_BLOCKS - 3));
 	take(slabs * 3);
 	cr_assert_eq(slab_count(), slabs);
+}
+
+Test(slab, first_blocks_of_a_chain_go_to_one_slab_and_the_rest_stays)
+{
+	void *other = take(SLAB_BLOCKS);
+	char *first = take(6);
+	uint32_t count = 0;
+
+	*(void **)(first + (ptrdiff_t)5 * 64) = other;
+	cr_assert_eq(bedrock_slab_return_first(CLASS_64, first, 4, &count), first + 4 * 64);
+	cr_assert_eq(count, 4);
+	cr_assert_eq(bedrock_slab_return_first(CLASS_64, first + 4 * 64, 4, &count), other);
+	cr_assert_eq(count, 2);
+	cr_assert_eq(bedrock_load_relaxed(&bedrock_chunk_slab_of(first)->remote) >> 48, 6);
+	cr_assert_eq(bedrock_load_relaxed(&bedrock_chunk_slab_of(other)->remote), 0);
+}
+
+Test(slab, what_comes_back_in_pieces_joins_what_is_free)
+{
+	char *first = take(SLAB_BLOCKS);
+
+	for (ptrdiff_t i = 0; i < 6; i++) {
+		*(void **)(first + i * 64) = NULL;
+		bedrock_slab_return(CLASS_64, first + i * 64);
+		if (i % 3 == 2)
+			bedrock_slab_collect(&arena, CLASS_64, true);
+	}
+	cr_assert_eq(blocks_out(), SLAB_BLOCKS - 6);
+	void *chain = take(6);
+
+	cr_assert_eq(blocks_out(), SLAB_BLOCKS);
+	for (int i = 0; i < 6; i++) {
+		cr_assert_lt((uintptr_t)chain - (uintptr_t)first, 6 * 64);
+		chain = *(void **)chain;
+	}
+	cr_assert_null(chain);
 }
 
 Test(slab, empty_slabs_give_their_pages_back_but_one_may_be_kept)
