@@ -31,6 +31,10 @@ pkg = $(shell pkg-config $(1) yaml-0.1 jansson libxml-2.0 zlib gsl 2>/dev/null)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkg,--cflags))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $$(call pkg,--libs))$(PKG_LIBS)
 
+# Charts of the HTML report; without Chart.js it has tables only.
+CHARTS = $(firstword $(wildcard /usr/share/javascript/chart.js/chart.min.js /usr/share/nodejs/chart.js/dist/chart.min.js) \
+	 /dev/null)
+
 src = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -116,6 +120,10 @@ $(B)/libbedrock.a: $(filter-out %/operators.o,$(call obj,$(BEDROCK_SRC))) \
 $(B)/obj/allocator/%.o $(B)/archive/allocator/%.o $(B)/checked/allocator/%.o: CFLAGS += -fvisibility=hidden -ftls-model=initial-exec $(MALLOC_IS_OPAQUE)
 $(B)/obj/stress/host/%.o $(B)/obj/stress/workload/%.o: CFLAGS += $(MALLOC_IS_OPAQUE)
 $(B)/obj/stress/%.o $(B)/obj/injectors/%.o: CFLAGS += $(PKG_CFLAGS)
+
+# What the page embeds.
+$(B)/obj/stress/report/page.o: CPPFLAGS += -DHQ_CHARTS='"$(CHARTS)"'
+$(B)/obj/stress/report/page.o: $(wildcard stress/report/page/*) $(filter-out /dev/null,$(CHARTS))
 
 $(B)/obj/%.o: %.c
 	$(call say,CC,$<)
@@ -221,7 +229,8 @@ check: setup-check ## set up, build, run every test; ends with "N passed, N fail
 .PHONY: stress
 stress: setup-stress ## set up, build, run the stress tier; ALLOCATORS="bedrock jemalloc" chooses
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@$(B)/heapquake run --jobs=$(JOBS) --tags=stress \
+	@mkdir -p results && echo "the page of this run will be results/stress.html"
+	@$(B)/heapquake run --jobs=$(JOBS) --tags=stress --format text,html:results/stress.html \
 		--allocator=$(if $(ALLOCATORS),$(subst $(space),$(comma),$(strip $(ALLOCATORS))),all) scenarios
 
 .PHONY: guard

@@ -6,13 +6,14 @@
 set -euo pipefail
 
 build="gcc make pkg-config libc6-dev libyaml-dev libjansson-dev libxml2-dev zlib1g-dev libgsl-dev"
+page="libjs-chart.js"
 check="$build libcriterion-dev python3-cram clang-format shellcheck strace valgrind procps python3"
 programs="libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 stress-ng rocksdb-tools redis-server redis-tools"
 
 case ${1:-} in
-build) needed=$build optional= ;;
-check) needed=$check optional="$programs musl-tools g++" ;;
-stress) needed=$build optional=$programs ;;
+build) needed=$build optional=$page ;;
+check) needed=$check optional="$page chromium-headless-shell $programs musl-tools g++" ;;
+stress) needed=$build optional="$page $programs" ;;
 ports) needed=$build optional="musl-tools gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
 *)
 	echo "usage: setup.sh build|check|stress|ports [--print]" >&2

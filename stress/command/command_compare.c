@@ -14,8 +14,11 @@
 #include "stress/command/commands.h"
 #include "stress/command/compare_runs.h"
 #include "stress/command/report_files.h"
+#include "stress/command/version.h"
 #include "stress/compare/table.h"
 #include "stress/plan/words.h"
+#include "stress/report/page.h"
+#include "stress/report/run_folder.h"
 
 #define CLAIMS_MAX  32
 #define PAIRS_USUAL 10
@@ -31,7 +34,7 @@ struct compare {
 	struct hq_compare_outcome outcome;
 };
 
-static const char *const formats[] = { "json", "text", NULL };
+static const char *const formats[] = { "html", "json", "text", NULL };
 
 static int complain(const char *text)
 {
@@ -174,33 +177,68 @@ static int set_up(struct compare *compare)
 
 /* ---- running and reporting ---- */
 
+/* What a report is made of. */
+struct reported {
+	const struct compare *compare;
+	struct hq_compared compared;
+};
+
+/* The last run of each side, for its resident memory over time. */
+static json_t *sides_of(const struct hq_compare_outcome *outcome)
+{
+	json_t *sides = json_array();
+
+	for (int side = 0; side < 2; side++) {
+		struct hq_error ignored;
+		json_t *run = hq_run_folder_read(outcome->folders[side], &ignored);
+
+		json_array_append_new(sides, run ? run : json_null());
+	}
+	return sides;
+}
+
+static int write_page(const struct reported *reported, FILE *stream)
+{
+	json_t *comparison = hq_compared_json(&reported->compared);
+
+	if (comparison)
+		json_object_set_new(comparison, "sides", sides_of(&reported->compare->outcome));
+	return hq_page_write(json_pack("{s:s, s:s, s:[o]}", "title", reported->compared.scenario,
+				       "version", HQ_VERSION, "comparisons", comparison),
+			     stream);
+}
+
 static int write_report(const void *cookie, const char *format, FILE *stream, bool color)
 {
-	const struct hq_compared *compared = cookie;
+	const struct reported *reported = cookie;
 
 	(void)color;
-	return strcmp(format, "json") == 0 ? hq_compared_print_json(compared, stream)
-					   : hq_compared_print(compared, stream);
+	if (strcmp(format, "html") == 0)
+		return write_page(reported, stream);
+	if (strcmp(format, "json") == 0)
+		return hq_compared_print_json(&reported->compared, stream);
+	return hq_compared_print(&reported->compared, stream);
 }
 
 static int report(struct compare *compare, const char *scenario, struct hq_report_files *files)
 {
 	const struct hq_settings *settings = &compare->invocation->settings;
-	const struct hq_compared compared = {
-		.comparison = &compare->comparison,
-		.scenario = scenario,
-		.side_names = { compare->names[0], compare->names[1] },
-		.claims = compare->claims,
-		.claim_count = compare->claim_count,
-		.same_sides = settings->same_sides,
-		.verbose = settings->verbose,
-		.wall_ns = compare->outcome.wall_ns,
+	const struct reported reported = {
+		.compare = compare,
+		.compared = { .comparison = &compare->comparison,
+			      .scenario = scenario,
+			      .side_names = { compare->names[0], compare->names[1] },
+			      .claims = compare->claims,
+			      .claim_count = compare->claim_count,
+			      .same_sides = settings->same_sides,
+			      .verbose = settings->verbose,
+			      .wall_ns = compare->outcome.wall_ns },
 	};
 	char line[300];
 	const struct hq_report_source source = {
 		.write = write_report,
-		.cookie = &compared,
-		.last_line = hq_compared_last_line(&compared, line, sizeof(line)),
+		.cookie = &reported,
+		.last_line = hq_compared_last_line(&reported.compared, line, sizeof(line)),
 	};
 	struct hq_error error;
 
@@ -208,7 +246,7 @@ static int report(struct compare *compare, const char *scenario, struct hq_repor
 		complain(error.text);
 		return HQ_EXIT_ERROR;
 	}
-	return hq_compared_exit_status(&compared);
+	return hq_compared_exit_status(&reported.compared);
 }
 
 /* Runs that failed have told nothing; what an interrupt left over is still worth a look. */

@@ -25,6 +25,7 @@ static const char *const selftest_options[] = {
 	"filter", "quick", "seed", "repeat", "jobs", "format", "quiet", "color", NULL,
 };
 
+static const char *const report_options[] = { "output", NULL };
 static const char *const list_options[] = { "filter", "tags", NULL };
 static const char *const no_options[] = { NULL };
 
@@ -59,6 +60,13 @@ const struct hq_command hq_commands[] = {
 		.options = record_options,
 		.takes_program = true,
 		.run = hq_command_record,
+	},
+	{
+		.name = "report",
+		.synopsis = "[options] RUN...",
+		.summary = "make one page, with charts, of runs that were made before",
+		.options = report_options,
+		.run = hq_command_report,
 	},
 	{
 		.name = "list",

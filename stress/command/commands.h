@@ -11,6 +11,7 @@ int hq_command_run(struct hq_invocation *invocation);
 int hq_command_compare(struct hq_invocation *invocation);
 int hq_command_replay(struct hq_invocation *invocation);
 int hq_command_record(struct hq_invocation *invocation);
+int hq_command_report(struct hq_invocation *invocation);
 int hq_command_list(struct hq_invocation *invocation);
 int hq_command_explain(struct hq_invocation *invocation);
 int hq_command_plan(struct hq_invocation *invocation);

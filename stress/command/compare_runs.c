@@ -61,6 +61,7 @@ static void enter(struct runs *runs, const struct hq_result *result)
 	const size_t pair = runs->ended / 2;
 	const enum hq_side side = runs->side_of[runs->ended];
 
+	strcpy(runs->outcome->folders[side], result->folder);
 	for (size_t i = 0; i < result->metric_count; i++) {
 		const struct hq_result_metric *metric = &result->metrics[i];
 		struct hq_series_of_pairs what = { .unit = metric->unit };

@@ -8,6 +8,7 @@
 
 #include "stress/compare/claim.h"
 #include "stress/compare/comparison.h"
+#include "stress/control/folder.h"
 #include "stress/control/suite.h"
 
 /* When there are enough pairs. */
@@ -23,7 +24,8 @@ struct hq_compare_stop {
 struct hq_compare_outcome {
 	enum hq_verdict worst; /* of all runs: a comparison with something broken means little */
 	char trouble[600];     /* of the first run with that verdict; "" if all is well */
-	int interrupted_by;    /* 0, SIGINT or SIGTERM */
+	char folders[2][HQ_FOLDER_SIZE]; /* of the last run of each side; "": nothing was kept */
+	int interrupted_by;              /* 0, SIGINT or SIGTERM */
 	uint64_t wall_ns;
 };
 

@@ -31,26 +31,51 @@ static json_t *moments_of(const struct hq_moments *moments)
 			 number(moments->deviation));
 }
 
+static const char *unit_name(enum hq_unit unit)
+{
+	static const char *const names[] = {
+		[HQ_UNIT_COUNT] = "count", [HQ_UNIT_BYTES] = "bytes",
+		[HQ_UNIT_NS] = "ns",       [HQ_UNIT_PER_SECOND] = "per_second",
+		[HQ_UNIT_SHARE] = "share", [HQ_UNIT_BYTES_PER_SECOND] = "bytes_per_second",
+	};
+
+	return names[unit];
+}
+
+/* Takes `value`; without memory the member is missing. */
+static void set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+static void set_difference(json_t *one, const struct hq_difference *difference)
+{
+	set(one, "test", json_string(difference->test == HQ_TEST_WELCH ? "welch" : "permutation"));
+	set(one, "location_a", number(difference->a));
+	set(one, "location_b", number(difference->b));
+	set(one, "moments_a", moments_of(&difference->welch.a));
+	set(one, "moments_b", moments_of(&difference->welch.b));
+	set(one, "t", number(difference->welch.t));
+	set(one, "freedom", number(difference->welch.freedom));
+	set(one, "change", number(difference->relative));
+	set(one, "low", number(difference->low));
+	set(one, "high", number(difference->high));
+	set(one, "p", number(difference->p));
+	set(one, "q", number(difference->q));
+	set(one, "verdict", json_string(hq_change_name(difference->change)));
+}
+
 static json_t *series_of(const struct hq_series_of_pairs *series, size_t pairs)
 {
-	const struct hq_difference *difference = &series->difference;
-	json_t *one = json_pack(
-		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "metric", series->metric, "part",
-		series->part, "group", series->group, "a", values_of(series, HQ_SIDE_A, pairs), "b",
-		values_of(series, HQ_SIDE_B, pairs), "location_a", number(difference->a),
-		"location_b", number(difference->b), "moments_a", moments_of(&difference->welch.a),
-		"moments_b", moments_of(&difference->welch.b));
-	json_t *judged =
-		json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "test",
-			  difference->test == HQ_TEST_WELCH ? "welch" : "permutation", "t",
-			  number(difference->welch.t), "freedom", number(difference->welch.freedom),
-			  "change", number(difference->relative), "low", number(difference->low),
-			  "high", number(difference->high), "p", number(difference->p), "q",
-			  number(difference->q), "verdict", hq_change_name(difference->change));
+	json_t *one = json_object();
 
-	if (one && judged)
-		json_object_update(one, judged);
-	json_decref(judged);
+	set(one, "metric", json_string(series->metric));
+	set(one, "part", json_string(series->part));
+	set(one, "group", json_string(series->group));
+	set(one, "unit", json_string(unit_name(series->unit)));
+	set(one, "a", values_of(series, HQ_SIDE_A, pairs));
+	set(one, "b", values_of(series, HQ_SIDE_B, pairs));
+	set_difference(one, &series->difference);
 	return one;
 }
 
@@ -71,20 +96,32 @@ static json_t *claims_of(const struct hq_compared *compared)
 	return list;
 }
 
-int hq_compared_print_json(const struct hq_compared *compared, FILE *stream)
+json_t *hq_compared_json(const struct hq_compared *compared)
 {
 	const struct hq_comparison *comparison = compared->comparison;
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < comparison->count; i++)
 		json_array_append_new(list, series_of(&comparison->series[i], comparison->pairs));
-	json_t *whole = json_pack(
-		"{s:i, s:s, s:s, s:s, s:I, s:f, s:f, s:f, s:b, s:o, s:o}", "schema", SCHEMA_VERSION,
-		"scenario", compared->scenario, "a", compared->side_names[HQ_SIDE_A], "b",
-		compared->side_names[HQ_SIDE_B], "pairs", (json_int_t)comparison->pairs,
-		"confidence", comparison->confidence, "discovery", comparison->discovery,
-		"resolution", comparison->resolution, "same_sides", compared->same_sides, "claims",
-		claims_of(compared), "series", list);
+	json_t *whole = json_object();
+
+	set(whole, "schema", json_integer(SCHEMA_VERSION));
+	set(whole, "scenario", json_string(compared->scenario));
+	set(whole, "a", json_string(compared->side_names[HQ_SIDE_A]));
+	set(whole, "b", json_string(compared->side_names[HQ_SIDE_B]));
+	set(whole, "pairs", json_integer((json_int_t)comparison->pairs));
+	set(whole, "confidence", number(comparison->confidence));
+	set(whole, "discovery", number(comparison->discovery));
+	set(whole, "resolution", number(comparison->resolution));
+	set(whole, "same_sides", json_boolean(compared->same_sides));
+	set(whole, "claims", claims_of(compared));
+	set(whole, "series", list);
+	return whole;
+}
+
+int hq_compared_print_json(const struct hq_compared *compared, FILE *stream)
+{
+	json_t *whole = hq_compared_json(compared);
 
 	if (!whole)
 		return -ENOMEM;

@@ -5,6 +5,7 @@
 #ifndef HQ_STRESS_COMPARE_TABLE_H
 #define HQ_STRESS_COMPARE_TABLE_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "stress/compare/claim.h"
@@ -25,6 +26,9 @@ struct hq_compared {
 /* 0 or -EIO, -ENOMEM. */
 int hq_compared_print(const struct hq_compared *compared, FILE *stream);
 int hq_compared_print_json(const struct hq_compared *compared, FILE *stream);
+
+/* The same as a value: a new reference, or NULL without memory. */
+json_t *hq_compared_json(const struct hq_compared *compared);
 
 /* "insert-scan: 10 pairs, 61 metrics: ..."; returns `text`. */
 const char *hq_compared_last_line(const struct hq_compared *compared, char *text, size_t size);

@@ -15,6 +15,7 @@
 #include "stress/check/evidence.h"
 #include "stress/report/hlog.h"
 #include "stress/report/json.h"
+#include "stress/report/latency_csv.h"
 
 struct run {
 	const struct hq_result *result;
@@ -87,6 +88,11 @@ static int write_samples(const struct run *run, FILE *stream)
 static int write_latency(const struct run *run, FILE *stream)
 {
 	return hq_hlog_write(run->observations, stream);
+}
+
+static int write_curves(const struct run *run, FILE *stream)
+{
+	return hq_latency_csv_write(run->observations, stream);
 }
 
 static json_t *fault_arguments(const struct hq_fault *fault)
@@ -174,7 +180,7 @@ static const struct file {
 } files[] = {
 	{ "verdict.json", write_verdict }, { "findings.json", write_findings },
 	{ "samples.csv", write_samples },  { "latency.hlog", write_latency },
-	{ "faults.jsonl", write_faults },
+	{ "faults.jsonl", write_faults },  { "latency.csv", write_curves },
 };
 
 /* Takes the descriptor. */

@@ -8,6 +8,7 @@
 
 #include "stress/report/report.h"
 
+extern const struct hq_format hq_format_html;
 extern const struct hq_format hq_format_json;
 extern const struct hq_format hq_format_junit;
 extern const struct hq_format hq_format_tap;

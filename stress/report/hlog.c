@@ -168,7 +168,7 @@ static int write_line(const struct hq_hist *hist, const char *tag, double second
 	return 0;
 }
 
-int hq_hlog_write(const struct hq_observations *observations, FILE *stream)
+const char *hq_hlog_tag(enum hq_latency call)
 {
 	static const char *const tags[HQ_LATENCY_COUNT] = {
 		[HQ_LATENCY_MALLOC] = "malloc",
@@ -176,6 +176,12 @@ int hq_hlog_write(const struct hq_observations *observations, FILE *stream)
 		[HQ_LATENCY_REALLOC] = "realloc",
 		[HQ_LATENCY_OP] = "op",
 	};
+
+	return tags[call];
+}
+
+int hq_hlog_write(const struct hq_observations *observations, FILE *stream)
+{
 	const uint64_t ended_ns =
 		observations->worked_ns ? observations->worked_ns : observations->end_ns;
 
@@ -189,7 +195,7 @@ int hq_hlog_write(const struct hq_observations *observations, FILE *stream)
 		int status = 0;
 
 		if (hq_hist_count(hist) > 0)
-			status = write_line(hist, tags[i], (double)ended_ns / 1e9, stream);
+			status = write_line(hist, hq_hlog_tag(i), (double)ended_ns / 1e9, stream);
 		if (status)
 			return status;
 	}

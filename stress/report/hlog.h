@@ -13,4 +13,7 @@
 /* Kinds of calls without a sample have no line. 0 or -errno. */
 int hq_hlog_write(const struct hq_observations *observations, FILE *stream);
 
+/* "malloc", "free", "realloc", "op". */
+const char *hq_hlog_tag(enum hq_latency call);
+
 #endif

@@ -57,7 +57,7 @@ struct hq_suite {
 };
 
 struct hq_format {
-	const char *name; /* "text", "json", "junit", "tap" */
+	const char *name; /* "text", "html", "json", "junit", "tap" */
 	const char *help;
 	int (*write)(const struct hq_suite *suite, FILE *stream); /* 0 or -errno */
 };
@@ -73,8 +73,8 @@ int hq_suite_exit_status(const struct hq_suite *suite);
 
 /*
  * The files of one run, each written whole or not at all (temporary name, fsync-free rename):
- * verdict.json, findings.json, samples.csv, latency.hlog, faults.jsonl. `folder_fd` is the open
- * folder. 0 or -errno of the first that failed (the others are still tried).
+ * verdict.json, findings.json, samples.csv, latency.hlog, latency.csv, faults.jsonl. `folder_fd` is
+ * the open folder. 0 or -errno of the first that failed (the others are still tried).
  */
 int hq_run_files_write(int folder_fd, const struct hq_result *result,
 		       const struct hq_observations *observations);

@@ -98,12 +98,12 @@ static void write_all(const struct hq_observations *seen)
 	cr_assert_eq(hq_run_files_write(folder_fd, &result, seen), 0);
 }
 
-Test(files, there_are_five_and_no_temporary_one_stays)
+Test(files, there_are_six_and_no_temporary_one_stays)
 {
 	const struct hq_observations seen = observed();
 
 	write_all(&seen);
-	cr_assert_eq(count_entries(), 5);
+	cr_assert_eq(count_entries(), 6);
 }
 
 Test(files, the_verdict_is_the_result_with_a_schema_version)
@@ -212,7 +212,7 @@ Test(files, older_ones_are_replaced)
 
 	write_all(&seen);
 	write_all(&nothing);
-	cr_assert_eq(count_entries(), 5);
+	cr_assert_eq(count_entries(), 6);
 	cr_assert_str_eq(content_of("samples.csv"), "time_ns,rss_bytes,lazyfree_bytes\n");
 }
 
@@ -224,7 +224,7 @@ Test(files, one_that_fails_does_not_keep_the_others_away)
 	/* A folder is in the way: the rename fails. */
 	cr_assert_eq(mkdirat(folder_fd, "samples.csv", 0755), 0);
 	cr_assert_eq(hq_run_files_write(folder_fd, &result, &seen), -EISDIR);
-	cr_assert_eq(count_entries(), 5);
+	cr_assert_eq(count_entries(), 6);
 	cr_assert_eq(faccessat(folder_fd, "latency.hlog", F_OK, 0), 0);
 }
 

@@ -2,8 +2,8 @@ Two settings of one scenario, in pairs: a table, claims, and a last line.
 
   $ cd "$TOP/stress/tests/good"
   $ compare() { "$HEAPQUAKE" compare --results none -q "$@"; }
-  $ compare sample.yaml --no-faults --set 'workload.threads=1' --a env.SIDE=a --b env.SIDE=b --pairs 2 > out
-  $ sed -n '/ runs:/p; /^  metric/p; $p' out | sed 's/[0-9]* metrics.*/N metrics/; s/  */ /g'
+  $ compare sample.yaml --no-faults --set 'workload.threads=1' --a env.SIDE=a --b env.SIDE=b --pairs 2 > "$CRAMTMP/out"
+  $ sed -n '/ runs:/p; /^  metric/p; $p' "$CRAMTMP/out" | sed 's/[0-9]* metrics.*/N metrics/; s/  */ /g'
    A (env.SIDE=a), 2 runs:
    B (env.SIDE=b), 2 runs:
    metric A B change 95 % interval p q 
@@ -17,23 +17,23 @@ A bare word is an allocator; nothing runs in a dry run.
 
 JSON has every value; the line for people goes elsewhere then.
 
-  $ compare sample.yaml --no-faults --aa --pairs 2 --format json 2>err | python3 -c '
+  $ compare sample.yaml --no-faults --aa --pairs 2 --format json 2>"$CRAMTMP/err" | python3 -c '
   > import json, sys
   > whole = json.load(sys.stdin)
   > wall = [one for one in whole["series"] if one["metric"] == "time.wall"][0]
   > print(whole["pairs"], whole["same_sides"], len(wall["a"]), len(wall["b"]), wall["test"])'
   2 True 2 2 welch
-  $ grep -c 'sample: 2 pairs' err
+  $ grep -c 'sample: 2 pairs' "$CRAMTMP/err"
   1
 
 A claim that is broken is status 1, one that cannot be told is 4.
 
-  $ compare sample.yaml --no-faults --aa --pairs 2 --expect 'time.wall <= -99%' > out
+  $ compare sample.yaml --no-faults --aa --pairs 2 --expect 'time.wall <= -99%' > "$CRAMTMP/out"
   [1]
-  $ grep -o '^  broken: time.wall <= -99%' out
+  $ grep -o '^  broken: time.wall <= -99%' "$CRAMTMP/out"
     broken: time.wall <= -99%
-  $ compare sample.yaml --no-faults --aa --pairs 2 --expect 'time.wall >= -99.9%' > out
-  $ compare sample.yaml --no-faults --aa --pairs 2 --expect 'guard.calls <= 5%' > out
+  $ compare sample.yaml --no-faults --aa --pairs 2 --expect 'time.wall >= -99.9%' > "$CRAMTMP/out"
+  $ compare sample.yaml --no-faults --aa --pairs 2 --expect 'guard.calls <= 5%' > "$CRAMTMP/out"
   [4]
 
 A program is compared by what is around it.

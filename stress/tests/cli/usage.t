@@ -11,6 +11,7 @@ What heapquake says of itself, and what it refuses.
     compare   run two settings in pairs, and tell what differs and how sure that is
     replay    repeat a run from its folder and compare verdict and faults
     record    trace the allocation calls of a program, for the workload trace
+    report    make one page, with charts, of runs that were made before
     list      scenarios with their questions, or the parts there are
     explain   tell about a part, a metric, a call, a verdict, a key
     plan      print what would be run, with every default filled in
@@ -24,7 +25,7 @@ What heapquake says of itself, and what it refuses.
   [2]
 
   $ hq 2>&1 | wc -l
-  18
+  19
 
   $ hq --version
   heapquake 0.1.0

@@ -12,7 +12,7 @@ test_killed_target_is_a_finding_with_all_files() {
 	wait $controller
 	[ $? = 1 ] || fail "status $?: $(cat out err)"
 	says out 'SIGKILL'
-	for file in plan.yaml verdict.json findings.json samples.csv latency.hlog faults.jsonl repro; do
+	for file in plan.yaml verdict.json findings.json samples.csv latency.hlog latency.csv faults.jsonl repro; do
 		[ -e "results/latest/busy/glibc/42/$file" ] || fail "no $file"
 	done
 	[ "$(wc -l <results/latest/busy/glibc/42/samples.csv)" -gt 50 ] || fail "samples were lost"
