@@ -21,7 +21,8 @@ SAN_asan := -fsanitize=address,undefined -fno-omit-frame-pointer
 SAN_tsan := -fsanitize=thread
 SAN := $(SAN_$(VARIANT))
 # bedrock checks itself where an outer checker looks on as well.
-CPPFLAGS += -D_GNU_SOURCE -I. $(if $(filter asan,$(VARIANT)),-DBEDROCK_DEBUG=2)
+CPPFLAGS += -D_GNU_SOURCE -I. $(if $(filter asan,$(VARIANT)),-DBEDROCK_DEBUG=2) \
+	    $(if $(filter debug,$(VARIANT)),-DBEDROCK_DEBUG=3)
 CFLAGS += -std=gnu11 $(OPT) -g -fPIC $(WARN) $(WERROR) $(SAN)
 LDFLAGS += $(SAN)
 MALLOC_IS_OPAQUE := -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
@@ -208,6 +209,9 @@ tests: $(TESTS) $(STRESSES) $(TARGETS) $(B)/bench/instructions ## build the test
 .PHONY: stresses
 stresses: $(STRESSES)
 
+.PHONY: allocator-tests
+allocator-tests: $(filter $(B)/allocator/%,$(TESTS) $(STRESSES))
+
 .PHONY: lint
 lint: ## what the house demands of every file
 	@bash ci/lint.sh
@@ -281,6 +285,11 @@ asan: setup-check ## unit and stress programs under the address and undefined be
 tsan: setup-check ## threaded tests under the thread sanitizer
 	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan stresses
 	@bash ci/sanitize.sh tsan
+
+.PHONY: debug
+debug: setup-check ## bedrock's unit and stress programs with all of its invariants checked
+	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=debug allocator-tests
+	@bash ci/sanitize.sh debug
 
 .PHONY: valgrind
 valgrind: setup-check ## stress programs and unit tests under memcheck

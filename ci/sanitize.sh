@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Unit tests and threaded stress programs of a sanitizer variant: sanitize.sh asan|tsan.
+# Unit tests and threaded stress programs of a variant that checks more: sanitize.sh asan|debug|tsan.
 # A report is a failure whatever the program's exit status says: each goes to a file of its own, and any
 # file fails the job.
 set -uo pipefail

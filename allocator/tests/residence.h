@@ -13,14 +13,18 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/os.h"
 
 #define RESIDENCE_RANGES_MAX 4096
 #define RESIDENCE_LOOK_PAGES 4096
+/* Nothing else is mapped in pieces as small as those of the map of live blocks. */
+#define RESIDENCE_LIVE_PIECE_BYTES ((size_t)64 << 10)
 
 struct residence_range {
 	char *start;
@@ -69,6 +73,12 @@ static inline void residence_remove(char *start, char *end)
 	}
 }
 
+/* The map of live blocks that a build for debugging has is not held against any limit. */
+static inline bool residence_is_held(size_t bytes)
+{
+	return BEDROCK_DEBUG < 3 || bytes > RESIDENCE_LIVE_PIECE_BYTES;
+}
+
 static inline void *residence_mmap(void *address, size_t bytes, int protection, int flags, int fd,
 				   off_t at)
 {
@@ -76,7 +86,7 @@ static inline void *residence_mmap(void *address, size_t bytes, int protection, 
 	residence.calls++;
 	char *start = mmap(address, bytes, protection, flags, fd, at);
 
-	if (start != MAP_FAILED)
+	if (start != MAP_FAILED && residence_is_held(bytes))
 		residence_add(start, start + bytes);
 	pthread_mutex_unlock(&residence.lock);
 	return start;

@@ -185,7 +185,8 @@ Test(model, a_block_within_another_is_found_and_shrunk)
 
 	api.malloc = malloc_overlapping;
 	api.aligned_alloc = aligned_alloc_noting;
-	find(&api, "overlaps", 3);
+	/* A build for debugging looks at what is freed before the model does, and aborts. */
+	find(&api, BEDROCK_DEBUG < 3 ? "overlaps" : "signal 6", 3);
 }
 
 Test(model, a_block_out_of_alignment_is_found_and_shrunk)
