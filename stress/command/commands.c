@@ -47,6 +47,16 @@ const struct hq_command hq_commands[] = {
 		.run = hq_command_compare,
 	},
 	{
+		.name = "sweep",
+		.synopsis = "[options] -L KEY=VALUE,VALUE... SCENARIO\n"
+			    "[options] -L KEY=VALUE,VALUE... -- PROG ARG...",
+		.summary =
+			"run every combination of some settings, and tell which are worth having",
+		.options = compare_options,
+		.takes_program = true,
+		.run = hq_command_sweep,
+	},
+	{
 		.name = "replay",
 		.synopsis = "[options] RUN",
 		.summary = "repeat a run from its folder and compare verdict and faults",

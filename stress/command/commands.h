@@ -9,6 +9,7 @@
 
 int hq_command_run(struct hq_invocation *invocation);
 int hq_command_compare(struct hq_invocation *invocation);
+int hq_command_sweep(struct hq_invocation *invocation);
 int hq_command_replay(struct hq_invocation *invocation);
 int hq_command_record(struct hq_invocation *invocation);
 int hq_command_report(struct hq_invocation *invocation);

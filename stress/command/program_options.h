@@ -35,6 +35,7 @@ struct hq_settings {
 	char **set;              /* KEY=VALUE, see stress/plan/yaml_set.h */
 	char **side_a, **side_b; /* the same, for one side of a comparison */
 	char **claims;
+	char **grid; /* KEY=VALUE,VALUE,... of a sweep */
 	const char *seed;
 	const char *guard;
 	const char *filter;
@@ -45,6 +46,8 @@ struct hq_settings {
 	uint64_t trace_bytes_max;
 	uint64_t repeat;
 	uint64_t pairs;
+	uint64_t rounds;
+	const char *pareto;
 	uint64_t budget_ns;
 	const char *resolution;
 	uint64_t jobs;
@@ -77,7 +80,7 @@ struct hq_program_option {
 	const char *fallback; /* default, as text; NULL: none */
 	uint64_t min, max;    /* COUNT, DURATION, SIZE; max 0: no bound */
 	const char *const *choices;
-	const char *only;  /* the one command that takes it; NULL: see the table of commands */
+	const char *only;  /* the commands that take it, "compare sweep"; NULL: see their table */
 	const char *group; /* heading in help */
 	const char *help;
 };

@@ -4,7 +4,7 @@
  * nothing of it can become markup. A chart is drawn when its section is opened, since a suite has
  * hundreds of them; the body counts charts that were wanted and drawn, and errors.
  *
- *   data: { title, version, seed, wall_s, cases: [...], comparisons: [...] }
+ *   data: { title, version, seed, wall_s, cases: [...], comparisons: [...], sweeps: [...] }
  *   case: verdict.json of a run, and rss, lazyfree: [[ms, MiB]...], faults: [[ms, rule, call,
  *         result]...], latency: { call: [[share, ns]...] }
  */
@@ -363,6 +363,43 @@
 			"comparison" + index, true, (box) => fillComparison(one, box))));
 	}
 
+	/* ---- sweeps ---- */
+
+	const unitOf = (metric) => /^(latency|time|cpu)\./.test(metric) && !/migrations|count/.test(metric) ? "ns"
+		: /^(rss|mapped|space|stats)\./.test(metric) ? "bytes" : "count";
+
+	function sweepChart(sweep, x, y) {
+		const place = (point) => ({ x: point.metrics[x].median, y: point.metrics[y].median, name: point.settings });
+		const sets = [true, false].map((best, index) => ({
+			label: best ? "on the frontier" : "others", pointRadius: best ? 6 : 4,
+			backgroundColor: colors[index ? 5 : 0],
+			data: sweep.points.filter((point) => point.frontier === best && !point.failed).map(place),
+		}));
+		const scale = (metric) => axis(metric, { type: "linear", ticks: { color: style("--soft"), maxTicksLimit: 6,
+			callback: (value) => show(value, unitOf(metric)) } });
+
+		return chart(`${y} against ${x}`, sets, scale(x), scale(y), {
+			label: (item) => `${item.raw.name}: ${show(item.raw.x, unitOf(x))}, ${show(item.raw.y, unitOf(y))}`,
+		});
+	}
+
+	function fillSweep(sweep, box) {
+		const charts = make("div", "charts");
+
+		for (let i = 1; i < sweep.metrics.length; i++)
+			charts.append(sweepChart(sweep, sweep.metrics[0], sweep.metrics[i]));
+		box.append(charts, table(["", "settings", ...sweep.metrics], sweep.points.map((point) => make("tr", "",
+			make("td", "verdict", point.frontier ? "*" : ""), make("td", "", point.settings),
+			...sweep.metrics.map((metric) => make("td", "number", show(point.metrics[metric].median, unitOf(metric)))),
+			make("td", "broken", point.failed)))));
+	}
+
+	function showSweeps(page, sweeps) {
+		page.append(make("h2", "", "Settings"));
+		sweeps.forEach((one, index) => page.append(section([`${one.scenario}: ${one.points.length} combinations`],
+			"sweep" + index, true, (box) => fillSweep(one, box))));
+	}
+
 	/* ---- the page ---- */
 
 	function summary() {
@@ -381,6 +418,8 @@
 	page.append(make("h1", "", data.title || "heapquake"), make("p", "soft", summary()));
 	if ((data.comparisons || []).length)
 		showComparisons(page, data.comparisons);
+	if ((data.sweeps || []).length)
+		showSweeps(page, data.sweeps);
 	if ((data.cases || []).length)
 		showCases(page, data.cases);
 	body.dataset.ready = "yes";

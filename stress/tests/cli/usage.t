@@ -9,6 +9,7 @@ What heapquake says of itself, and what it refuses.
   
     run       run scenarios, or a program of yours, and judge what happens
     compare   run two settings in pairs, and tell what differs and how sure that is
+    sweep     run every combination of some settings, and tell which are worth having
     replay    repeat a run from its folder and compare verdict and faults
     record    trace the allocation calls of a program, for the workload trace
     report    make one page, with charts, of runs that were made before
@@ -25,7 +26,7 @@ What heapquake says of itself, and what it refuses.
   [2]
 
   $ hq 2>&1 | wc -l
-  19
+  20
 
   $ hq --version
   heapquake 0.1.0
