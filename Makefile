@@ -70,9 +70,9 @@ $(B)/heapquake: $(call obj,$(CONTROL_SRC) $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lpthread -lm -ldl
 
-$(B)/heapquake-host: $(call obj,$(HOST_SRC) $(WORKLOAD_SRC) $(WIRE_SRC) $(INJECTOR_SRC))
+$(B)/heapquake-host: $(call obj,$(HOST_SRC) $(WORKLOAD_SRC) $(TRACE_SRC) $(WIRE_SRC) $(INJECTOR_SRC))
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lpthread -lm -ldl
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lz -lpthread -lm -ldl
 
 # The preloaded library is never built with a sanitizer: their runtimes must come first.
 $(B)/libheapquake-preload.so: $(patsubst %.c,$(B)/pre/%.o,$(PRELOAD_SRC) $(TARGET_SRC))

@@ -27,6 +27,7 @@ void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
 		.worker = &wire->workers[index],
 		.seed = wire->config.seed,
 		.ns_per_tick = wire->config.ns_per_tick,
+		.touch_bytes = UINT64_MAX,
 		.next_id = (uint64_t)index << HQ_HEAP_ID_SHIFT,
 		.index = index,
 		.worker_count = wire->config.worker_count,
@@ -152,7 +153,7 @@ static void check_zero(struct hq_heap *heap, const void *address, uint64_t size)
 {
 	struct hq_damage damage;
 
-	if (hq_stamp_is_zero(address, size, &damage))
+	if (hq_stamp_is_zero(address, hq_heap_touched(heap, size), &damage))
 		return;
 	hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_NONZERO,
 					       .address = (uintptr_t)address,

@@ -14,11 +14,16 @@ static uint32_t owner_of(uint64_t id)
 	return (uint32_t)(id >> HQ_HEAP_ID_SHIFT) + 1;
 }
 
+void hq_heap_touch(struct hq_heap *heap, uint64_t bytes)
+{
+	heap->touch_bytes = bytes;
+}
+
 uint64_t hq_heap_stamp(struct hq_heap *heap, void *address, uint64_t size)
 {
 	const uint64_t id = heap->next_id++;
 
-	hq_stamp_fill(address, size, hq_stamp_key(heap->seed, id));
+	hq_stamp_fill(address, hq_heap_touched(heap, size), hq_stamp_key(heap->seed, id));
 	return id;
 }
 
@@ -27,7 +32,8 @@ bool hq_heap_expect_stamp(struct hq_heap *heap, const void *address, uint64_t si
 {
 	struct hq_damage damage;
 
-	if (hq_stamp_verify(address, size, hq_stamp_key(heap->seed, id), &damage))
+	if (hq_stamp_verify(address, hq_heap_touched(heap, size), hq_stamp_key(heap->seed, id),
+			    &damage))
 		return true;
 	hq_heap_event(heap, (struct hq_event){ .kind = kind,
 					       .owner = owner_of(id),

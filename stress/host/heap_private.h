@@ -27,13 +27,14 @@ struct hq_heap {
 	uint64_t next_id;  /* of a stamped block; the index is in its upper bits */
 	uint64_t requests; /* allocations asked for */
 	uint64_t op_start;
+	uint64_t touch_bytes;  /* of a block, that are stamped and looked at */
 	uint32_t index;        /* of the worker */
 	uint32_t asked;        /* enum hq_asked_call: the latest call, for events */
 	uint32_t worker_count; /* of the run */
 	bool notes_refusals;
 	struct hq_retry retry;
 	/* Keeps the counters of neighbouring threads out of each other's cache lines. */
-	uint64_t padding[6];
+	uint64_t padding[5];
 };
 
 void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
@@ -63,6 +64,12 @@ void hq_heap_leave(struct hq_heap *heap, const void *address, uint64_t size);
 
 /* NULL with another errno than ENOMEM becomes an event. */
 void hq_heap_check_refusal(struct hq_heap *heap, uint64_t size, int failure);
+
+/* How much of a block is stamped and looked at. */
+static inline uint64_t hq_heap_touched(const struct hq_heap *heap, uint64_t size)
+{
+	return size < heap->touch_bytes ? size : heap->touch_bytes;
+}
 
 /* Fills a block anew, and returns the id of its stamp. */
 uint64_t hq_heap_stamp(struct hq_heap *heap, void *address, uint64_t size);

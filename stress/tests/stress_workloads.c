@@ -72,7 +72,7 @@ static int run(const char *workload, const char *options)
 
 int main(void)
 {
-	return run("none", "threads=2") |
+	return run("none", "threads=2") | run("trace", "file=db_bench threads=4") |
 	       run("churn", "threads=4 ops=4k live=200 cross=30% calloc=20% realloc=20%") |
 	       run("idle-decay", "threads=2 burst=2MiB rounds=2 pause=1ms") |
 	       run("insert-scan",

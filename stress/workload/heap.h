@@ -43,6 +43,12 @@ void hq_block_verify(struct hq_heap *heap, const struct hq_block *block);
 void hq_block_free(struct hq_heap *heap, struct hq_block *block);
 
 /*
+ * Only the first so many bytes of each block are stamped and looked at from now on; all heaps that
+ * meet the same blocks must agree. At first: all bytes.
+ */
+void hq_heap_touch(struct hq_heap *heap, uint64_t bytes);
+
+/*
  * Unstamped memory, for structures whose content the workload checks itself: alignment, overlap,
  * errno and latency are still checked. `size` at free must be the size asked for.
  */

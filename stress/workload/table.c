@@ -18,6 +18,7 @@ const struct hq_workload *const hq_workloads[] = {
 	&hq_workload_none,
 	&hq_workload_signals,
 	&hq_workload_thread_lives,
+	&hq_workload_trace,
 	NULL,
 };
 /* clang-format on */

@@ -17,5 +17,6 @@ extern const struct hq_workload hq_workload_insert_scan;
 extern const struct hq_workload hq_workload_none;
 extern const struct hq_workload hq_workload_signals;
 extern const struct hq_workload hq_workload_thread_lives;
+extern const struct hq_workload hq_workload_trace;
 
 #endif
