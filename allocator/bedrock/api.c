@@ -84,6 +84,8 @@ __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
 		return bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE));
 	}
 	unsigned class_index = bedrock_class_for(bytes);
+
+	bedrock_cache_hot(class_index)->room--;
 	void *block = bedrock_cache_alloc_own(class_index);
 
 	if (bedrock_likely(block != NULL))
@@ -166,6 +168,7 @@ static void *bedrock_alloc_aligned_slow(unsigned class_index, size_t align_bytes
 {
 	const struct bedrock_large_request request = { .bytes = bytes, .align_bytes = align_bytes };
 
+	bedrock_cache_hot(class_index)->room--;
 	if (bytes > PTRDIFF_MAX || align_bytes > PTRDIFF_MAX)
 		return NULL;
 	bedrock_heap_ensure(&bedrock_heap);

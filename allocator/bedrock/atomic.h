@@ -51,6 +51,27 @@ static inline void bedrock_count_owned(_Atomic(uint64_t) *counter, int64_t chang
 	bedrock_store_relaxed(counter, bedrock_load_relaxed(counter) + (uint64_t)change);
 }
 
+/* The same, in the one order of all, for a pointer that its owner reads and writes without atomics.
+ */
+#define bedrock_cas_plain(p, expected, v)                                                          \
+	__atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+
+/*
+ * What a thread did before it fell asleep is visible to who has seen it asleep: the kernel's
+ * scheduler orders the two. ThreadSanitizer does not know the scheduler, so it is told.
+ */
+#ifdef __SANITIZE_THREAD__
+#define BEDROCK_UNWATCHED __attribute__((no_sanitize_thread))
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#define bedrock_handover_acquire(p) __tsan_acquire(p)
+#define bedrock_handover_release(p) __tsan_release(p)
+#else
+#define BEDROCK_UNWATCHED
+#define bedrock_handover_acquire(p) ((void)0)
+#define bedrock_handover_release(p) ((void)0)
+#endif
+
 /* Tell the core that this is a waiting loop. */
 static inline void bedrock_atomic_pause(void)
 {

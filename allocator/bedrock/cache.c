@@ -9,11 +9,10 @@
  */
 #include "allocator/bedrock/cache.h"
 
-#include "allocator/bedrock/arena.h"
 #include "allocator/bedrock/background.h"
 #include "allocator/bedrock/debug.h"
-#include "allocator/bedrock/fast.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/owner.h"
 #include "allocator/bedrock/os.h"
 
 #define BEDROCK_CACHE_TICK_EVERY 16u
@@ -47,36 +46,18 @@ static __thread enum bedrock_thread_phase bedrock_thread_phase
 #define BEDROCK_CACHE_HOLIDAY 16u
 static __thread uint32_t bedrock_thread_holiday __attribute__((tls_model("initial-exec")));
 
-static struct bedrock_cache *bedrock_cache_get_memory(struct bedrock_heap *heap)
-{
-	bedrock_lock_take(&heap->meta.lock);
-	struct bedrock_cache *cache = heap->spare_caches;
-
-	if (cache)
-		heap->spare_caches = cache->next_spare;
-	bedrock_lock_give(&heap->meta.lock);
-	return cache ? cache : bedrock_meta_alloc(&heap->meta, sizeof(*cache));
-}
-
-static void bedrock_cache_put_memory(struct bedrock_heap *heap, struct bedrock_cache *cache)
-{
-	bedrock_lock_take(&heap->meta.lock);
-	cache->next_spare = heap->spare_caches;
-	heap->spare_caches = cache;
-	bedrock_lock_give(&heap->meta.lock);
-}
-
 /* Make the cache known to the thread's end. libc may allocate for this: see IN_BIRTH. */
 static struct bedrock_cache *bedrock_cache_adopt(struct bedrock_heap *heap,
 						 struct bedrock_cache *cache)
 {
 	if (bedrock_os_key_set(heap->thread_key, cache) != 0) {
-		bedrock_cache_put_memory(heap, cache);
+		bedrock_owner_put_cache(heap, cache);
 		bedrock_thread_phase = BEDROCK_THREAD_NEW;
 		bedrock_thread_holiday = BEDROCK_CACHE_HOLIDAY;
 		return NULL;
 	}
 	bedrock_add_relaxed(&heap->live_caches, 1);
+	bedrock_owner_set(cache, &bedrock_front);
 	bedrock_cache_current = cache;
 	bedrock_thread_phase = BEDROCK_THREAD_CACHED;
 	return cache;
@@ -90,7 +71,7 @@ static struct bedrock_cache *bedrock_cache_create(struct bedrock_heap *heap)
 		bedrock_thread_holiday--;
 		return NULL;
 	}
-	struct bedrock_cache *cache = bedrock_cache_get_memory(heap);
+	struct bedrock_cache *cache = bedrock_owner_get_cache(heap);
 
 	if (!cache)
 		return NULL;
@@ -394,12 +375,9 @@ static void *bedrock_cache_alloc_direct(unsigned class_index)
 	return list.head;
 }
 
-void *bedrock_cache_alloc_own(unsigned class_index)
+/* A block that the cache has, or NULL. */
+static inline void *bedrock_cache_pick(struct bedrock_cache *cache, unsigned class_index)
 {
-	struct bedrock_cache *cache = bedrock_cache_current;
-
-	if (!cache)
-		return NULL;
 	struct bedrock_cache_side *side = &cache->sides[class_index];
 	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
 
@@ -416,18 +394,33 @@ void *bedrock_cache_alloc_own(unsigned class_index)
 	return bedrock_fast_pop(hot);
 }
 
+void *bedrock_cache_alloc_own(unsigned class_index)
+{
+	struct bedrock_cache *cache = bedrock_cache_current;
+
+	if (!cache)
+		return NULL;
+	bedrock_owner_enter(cache);
+	void *block = bedrock_cache_pick(cache, class_index);
+
+	bedrock_owner_leave(cache);
+	return block;
+}
+
 void *bedrock_cache_alloc(unsigned class_index)
 {
 	struct bedrock_cache *cache = bedrock_cache_get();
 
 	if (!cache)
 		return bedrock_cache_alloc_direct(class_index);
+	bedrock_owner_enter(cache);
 	bedrock_cache_note_slow(cache, class_index);
-	void *block = bedrock_cache_alloc_own(class_index);
+	void *block = bedrock_cache_pick(cache, class_index);
 
-	if (block)
-		return block;
-	return bedrock_cache_fill(cache, class_index) ? NULL : bedrock_cache_alloc_own(class_index);
+	if (!block && bedrock_cache_fill(cache, class_index) == 0)
+		block = bedrock_cache_pick(cache, class_index);
+	bedrock_owner_leave(cache);
+	return block;
 }
 
 /* Return blocks of the spare magazine to one slab. */
@@ -460,12 +453,9 @@ static void bedrock_cache_make_room(struct bedrock_cache *cache, unsigned class_
 		bedrock_cache_return_hot(cache, class_index);
 }
 
-bool bedrock_cache_free_own(void *block, unsigned class_index)
+static inline bool bedrock_cache_free_within(struct bedrock_cache *cache, void *block,
+					     unsigned class_index)
 {
-	struct bedrock_cache *cache = bedrock_cache_current;
-
-	if (!cache)
-		return false;
 	struct bedrock_cache_side *side = &cache->sides[class_index];
 	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
 
@@ -476,6 +466,19 @@ bool bedrock_cache_free_own(void *block, unsigned class_index)
 	hot->room--;
 	bedrock_fast_push(hot, block);
 	return true;
+}
+
+bool bedrock_cache_free_own(void *block, unsigned class_index)
+{
+	struct bedrock_cache *cache = bedrock_cache_current;
+
+	if (!cache)
+		return false;
+	bedrock_owner_enter(cache);
+	bool is_done = bedrock_cache_free_within(cache, block, class_index);
+
+	bedrock_owner_leave(cache);
+	return is_done;
 }
 
 void bedrock_cache_free(void *block, unsigned class_index)
@@ -489,6 +492,7 @@ void bedrock_cache_free(void *block, unsigned class_index)
 	}
 	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
 
+	bedrock_owner_enter(cache);
 	bedrock_cache_note_slow(cache, class_index);
 	if (hot->room <= 0) {
 		bedrock_cache_grow(cache, class_index);
@@ -500,12 +504,20 @@ void bedrock_cache_free(void *block, unsigned class_index)
 	/* A class that may not be cached at all. */
 	if (cache->sides[class_index].limit == 0)
 		bedrock_cache_return_hot(cache, class_index);
+	bedrock_owner_leave(cache);
 }
 
 bool bedrock_cache_flush(void)
 {
-	return bedrock_thread_phase == BEDROCK_THREAD_CACHED &&
-	       bedrock_cache_empty(bedrock_cache_current);
+	struct bedrock_cache *cache = bedrock_cache_current;
+
+	if (bedrock_thread_phase != BEDROCK_THREAD_CACHED)
+		return false;
+	bedrock_owner_enter(cache);
+	bool had_any = bedrock_cache_empty(cache);
+
+	bedrock_owner_leave(cache);
+	return had_any;
 }
 
 void bedrock_cache_end(void *argument)
@@ -515,6 +527,7 @@ void bedrock_cache_end(void *argument)
 
 	bedrock_thread_phase = BEDROCK_THREAD_OVER;
 	bedrock_cache_current = NULL;
+	bedrock_owner_enter(cache);
 	bedrock_cache_empty(cache);
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
 		bedrock_cache_set_limit(cache, i, 0);
@@ -523,7 +536,9 @@ void bedrock_cache_end(void *argument)
 		cache->sides[i].returns_left = 0;
 	}
 	bedrock_cache_lower_budget(cache, 0);
-	bedrock_cache_put_memory(heap, cache);
+	bedrock_owner_set(cache, NULL);
+	bedrock_owner_leave(cache);
+	bedrock_owner_put_cache(heap, cache);
 	/* Pairs with the load in bedrock_background_is_alone. */
 	if (bedrock_sub_acq_rel(&heap->live_caches, 1) == 1)
 		bedrock_background_wake(&heap->background);
@@ -562,12 +577,24 @@ bool bedrock_cache_is_settled(void)
 	       (bedrock_thread_phase == BEDROCK_THREAD_NEW && !bedrock_heap.options.is_tcache);
 }
 
+void bedrock_cache_lock_own(void)
+{
+	if (bedrock_cache_current)
+		bedrock_owner_enter(bedrock_cache_current);
+}
+
+void bedrock_cache_unlock_own(void)
+{
+	if (bedrock_cache_current)
+		bedrock_owner_leave(bedrock_cache_current);
+}
+
 void bedrock_cache_forget_others(void)
 {
-	bool has_own = bedrock_thread_phase == BEDROCK_THREAD_CACHED;
+	struct bedrock_cache *own = bedrock_cache_current;
 
-	bedrock_store_relaxed(&bedrock_heap.live_caches, has_own ? 1 : 0);
-	bedrock_store_relaxed(
-		&bedrock_heap.cache_pool_used_bytes,
-		has_own ? bedrock_cache_current->budget_bytes - BEDROCK_CACHE_BASE_BYTES : 0);
+	bedrock_store_relaxed(&bedrock_heap.live_caches, own ? 1 : 0);
+	bedrock_store_relaxed(&bedrock_heap.cache_pool_used_bytes,
+			      own ? own->budget_bytes - BEDROCK_CACHE_BASE_BYTES : 0);
+	bedrock_owner_forget_others(&bedrock_heap, own);
 }

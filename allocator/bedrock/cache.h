@@ -26,13 +26,14 @@
 #include <stdint.h>
 
 #include "allocator/bedrock/classes.h"
+#include "allocator/bedrock/lock.h"
 
 /* Class 0 and the class of large blocks never have room: they lead to the slow path. */
 #define BEDROCK_CACHE_BINS (BEDROCK_CLASS_COUNT + 1)
 
 /*
  * The hot magazine. Invariant:
- *	room == 2 * limit - length of the list - blocks in the spare magazine - fresh blocks
+ *	room == 2 * limit - length of the list - blocks in the spare magazine - fresh blocks - taken
  *	room >= 0, or limit was lowered since the last slow path of the class
  */
 struct bedrock_hot {
@@ -66,15 +67,33 @@ struct bedrock_cache_side {
 	/* There was a slow path, and one of them for want of a block. */
 	bool is_touched;
 	bool has_missed;
+	/* See idle.h: blocks that were taken, and a list that may have been; room knows of neither.
+	 */
+	uint32_t taken;
+	void *doubtful;
+	/* What the magazines looked like when they were last looked at by others. */
+	uint32_t seen_hot;
+	uint32_t seen_spare;
 };
 
 /*
- * Owned by its thread. Invariant, over all classes:
+ * Owned by its thread, and never unmapped. Invariant, over all classes:
  *	spare_bytes + sum of 2 * limit * bytes == budget_bytes
  *	BEDROCK_CACHE_BASE_BYTES <= budget_bytes <= BEDROCK_CACHE_MOST_BYTES
  * What the budgets of all threads have above the base adds up to BEDROCK_CACHE_POOL_BYTES at most.
  */
 struct bedrock_cache {
+	/* Held by who looks at the cache of another thread. */
+	struct bedrock_lock lock;
+	/* Its thread is in a slow path. */
+	_Atomic(bool) is_inside;
+	/* Something is taken or doubtful. */
+	bool is_robbed;
+	/* NULL while no thread has the cache. */
+	struct bedrock_front *front;
+	uint32_t thread_id;
+	/* Every cache there ever was; written once. */
+	struct bedrock_cache *next_known;
 	struct bedrock_cache_side sides[BEDROCK_CACHE_BINS];
 	int64_t budget_bytes;
 	int64_t spare_bytes;
@@ -152,7 +171,7 @@ static inline uint32_t bedrock_cache_hot_count(const struct bedrock_cache *cache
 {
 	const struct bedrock_cache_side *side = &cache->sides[class_index];
 
-	return 2 * side->limit - side->count - side->fresh_count -
+	return 2 * side->limit - side->count - side->fresh_count - side->taken -
 	       (uint32_t)bedrock_cache_hot(class_index)->room;
 }
 
@@ -190,6 +209,10 @@ bool bedrock_cache_is_tick(void);
 
 /* Is the thread in the middle of its life, so that it may start another? */
 bool bedrock_cache_is_settled(void);
+
+/* Keep others out of the calling thread's cache during a fork, and let them in again. */
+void bedrock_cache_lock_own(void);
+void bedrock_cache_unlock_own(void);
 
 /* Forget all threads but this one: their stacks are gone. For the child of a fork. */
 void bedrock_cache_forget_others(void);

@@ -7,6 +7,7 @@
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/idle.h"
 #include "allocator/bedrock/os.h"
 #include "allocator/bedrock/pass.h"
 
@@ -16,6 +17,10 @@
 
 /* How often mappings outside of arenas are looked after. */
 #define BEDROCK_DECAY_MAPPINGS_NS (100 * BEDROCK_NS_PER_MS)
+
+/* How often caches are looked at, per decay time, but no more often than this. */
+#define BEDROCK_DECAY_IDLE_LOOKS  4u
+#define BEDROCK_DECAY_IDLE_MIN_NS (25 * BEDROCK_NS_PER_MS)
 
 /* What a slow path may give back in one go, so as not to stall its caller for long. */
 #define BEDROCK_DECAY_TICK_BYTES ((uint64_t)4 << 20)
@@ -158,8 +163,24 @@ static void bedrock_decay_mappings(struct bedrock_heap *heap, uint64_t now_ns)
 	bedrock_huge_decay(&heap->huge, now_ns > age_ns ? now_ns - age_ns : 0);
 }
 
+/* What lies idle in the caches of threads, before it becomes pages that lie idle. */
+static void bedrock_decay_caches(struct bedrock_heap *heap, uint64_t now_ns)
+{
+	int64_t dirty_ms = bedrock_load_relaxed(&heap->options.dirty_decay_ms);
+
+	if (dirty_ms < 0 || now_ns < bedrock_load_relaxed(&heap->idle_again_ns))
+		return;
+	uint64_t wait_ns = (uint64_t)dirty_ms * BEDROCK_NS_PER_MS / BEDROCK_DECAY_IDLE_LOOKS;
+
+	if (wait_ns < BEDROCK_DECAY_IDLE_MIN_NS)
+		wait_ns = BEDROCK_DECAY_IDLE_MIN_NS;
+	bedrock_store_relaxed(&heap->idle_again_ns, now_ns + wait_ns);
+	bedrock_idle_take(heap, now_ns, false);
+}
+
 void bedrock_decay_all(struct bedrock_heap *heap, uint64_t now_ns)
 {
+	bedrock_decay_caches(heap, now_ns);
 	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
 		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);
 
@@ -175,6 +196,7 @@ uint64_t bedrock_decay_purge(struct bedrock_heap *heap)
 	uint64_t before_bytes = bedrock_huge_unused_bytes(&heap->huge);
 	uint64_t done_bytes = 0;
 
+	bedrock_idle_take(heap, now_ns, true);
 	bedrock_huge_decay(&heap->huge, UINT64_MAX);
 	uint64_t after_bytes = bedrock_huge_unused_bytes(&heap->huge);
 

@@ -62,6 +62,9 @@ struct bedrock_heap {
 	/* MADV_FREE was refused; it is not tried again before this time. */
 	_Atomic(uint64_t) lazy_again_ns;
 	_Atomic(uint64_t) space_retry_ns;
+	/* When caches are looked at again, and the files that tell of sleeping threads. */
+	_Atomic(uint64_t) idle_again_ns;
+	_Atomic(uint64_t) nap_again_ns;
 	struct bedrock_purge_counters purges;
 	struct bedrock_background background;
 	struct bedrock_space space;
@@ -70,6 +73,8 @@ struct bedrock_heap {
 	struct bedrock_ctl ctl;
 	/* Caches of threads that have ended, linked through their first words; under meta.lock. */
 	struct bedrock_cache *spare_caches;
+	/* All of them, those in use included. */
+	_Atomic(struct bedrock_cache *) known_caches;
 	/* What thread caches were granted beyond their bases. */
 	_Atomic(int64_t) cache_pool_used_bytes;
 	/* Threads that have a cache. */

@@ -20,6 +20,7 @@ enum bedrock_rank {
 	BEDROCK_RANK_INIT,
 	BEDROCK_RANK_CTL,
 	BEDROCK_RANK_RELIEF,
+	BEDROCK_RANK_CACHE,
 	BEDROCK_RANK_ARENAS,
 	BEDROCK_RANK_DECAY,
 	BEDROCK_RANK_BIN,
@@ -84,6 +85,18 @@ static inline void bedrock_lock_take(struct bedrock_lock *lock)
 	if (!bedrock_cas_acquire(&lock->word, &expected, 1))
 		bedrock_lock_wait(lock);
 	bedrock_lock_note_taken(lock);
+}
+
+/* Does anybody hold the lock? If not, what its last holder did is visible. */
+static inline bool bedrock_lock_is_held(const struct bedrock_lock *lock)
+{
+	return bedrock_load_acquire(&lock->word) != 0;
+}
+
+/* Does somebody sleep until the lock is given? It is held by the caller. */
+static inline bool bedrock_lock_is_wanted(const struct bedrock_lock *lock)
+{
+	return bedrock_load_relaxed(&lock->word) == 2;
 }
 
 void bedrock_lock_give(struct bedrock_lock *lock);

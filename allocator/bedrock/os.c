@@ -47,6 +47,12 @@ static long bedrock_os_futex(void *word, int operation, uint32_t value,
 	return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
 }
 
+/* Older C libraries have no function for it. */
+static pid_t bedrock_os_gettid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
 struct bedrock_os_table bedrock_os_table = {
 	.mmap = mmap,
 	.munmap = munmap,
@@ -54,12 +60,14 @@ struct bedrock_os_table bedrock_os_table = {
 	.madvise = madvise,
 	.mincore = mincore,
 	.getcpu = sched_getcpu,
+	.gettid = bedrock_os_gettid,
 	.sched_getaffinity = sched_getaffinity,
 	.page_bytes = getpagesize,
 	.clock_gettime = clock_gettime,
 	.futex = bedrock_os_futex,
 	.open = open,
 	.read = read,
+	.pread = pread,
 	.readlink = readlink,
 	.write = write,
 	.close = close,
@@ -306,6 +314,39 @@ int bedrock_os_thread_start(void *(*start)(void *), void *argument, size_t stack
 	pthread_attr_destroy(&attributes);
 	errno = saved_errno;
 	return rc;
+}
+
+uint32_t bedrock_os_thread_id(void)
+{
+	return (uint32_t)bedrock_os_table.gettid();
+}
+
+int bedrock_os_peek_open(void)
+{
+	int saved_errno = errno;
+	int fd = bedrock_os_table.open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	int rc = bedrock_os_result(fd < 0, saved_errno);
+
+	return rc ? rc : fd;
+}
+
+int bedrock_os_peek(int fd, const void *address, void *out, size_t bytes)
+{
+	int saved_errno = errno;
+	ssize_t length = bedrock_os_table.pread(fd, out, bytes, (off_t)(uintptr_t)address);
+
+	/* Memory that ends within is as good as none. */
+	if (length >= 0 && (size_t)length < bytes)
+		errno = EIO;
+	return bedrock_os_result(length < 0 || (size_t)length < bytes, saved_errno);
+}
+
+void bedrock_os_close(int fd)
+{
+	int saved_errno = errno;
+
+	bedrock_os_table.close(fd);
+	errno = saved_errno;
 }
 
 void bedrock_os_name_thread(const char *name)

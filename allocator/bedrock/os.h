@@ -32,12 +32,14 @@ struct bedrock_os_table {
 	int (*madvise)(void *address, size_t bytes, int advice);
 	int (*mincore)(void *address, size_t bytes, unsigned char *resident);
 	int (*getcpu)(void);
+	pid_t (*gettid)(void);
 	int (*sched_getaffinity)(pid_t thread, size_t bytes, cpu_set_t *out);
 	int (*page_bytes)(void);
 	int (*clock_gettime)(clockid_t clock, struct timespec *out);
 	long (*futex)(void *word, int operation, uint32_t value, const struct timespec *timeout);
 	int (*open)(const char *path, int flags, ...);
 	ssize_t (*read)(int fd, void *out, size_t bytes);
+	ssize_t (*pread)(int fd, void *out, size_t bytes, off_t at);
 	ssize_t (*readlink)(const char *path, char *out, size_t bytes);
 	ssize_t (*write)(int fd, const void *text, size_t bytes);
 	int (*close)(int fd);
@@ -104,6 +106,18 @@ void bedrock_os_wake(_Atomic(uint32_t) *word, int count);
 
 /* Start a detached thread with a small stack and all signals but SIGSYS blocked. -> 0 or -errno. */
 int bedrock_os_thread_start(void *(*start)(void *), void *argument, size_t stack_bytes);
+
+/* The kernel's number of the calling thread. */
+uint32_t bedrock_os_thread_id(void);
+
+/* Open our own memory for bedrock_os_peek. -> a descriptor, or -errno. */
+int bedrock_os_peek_open(void);
+
+/* Read memory that may be gone. -> 0, or -EIO and the like: it is gone. */
+int bedrock_os_peek(int fd, const void *address, void *out, size_t bytes);
+
+/* Close a descriptor. */
+void bedrock_os_close(int fd);
 
 /* Name the calling thread, for those who look at the process. At most 15 characters. */
 void bedrock_os_name_thread(const char *name);

@@ -58,6 +58,7 @@ struct faults {
 	struct fault futex;
 	struct fault open;
 	struct fault read;
+	struct fault pread;
 	struct fault readlink;
 	/* A lie takes a single byte. */
 	struct fault write;
@@ -277,6 +278,24 @@ static inline ssize_t fault_read(int fd, void *out, size_t bytes)
 	return fault_fails(&faults.read) ? -1 : read(fd, out, bytes);
 }
 
+/* The lie is a read that ends early. */
+static inline ssize_t fault_pread(int fd, void *out, size_t bytes, off_t at)
+{
+	struct fault_answer answer = fault_answer(&faults.pread);
+
+	if (!answer.is_hit)
+		return pread(fd, out, bytes, at);
+	if (answer.is_lie)
+		return 0;
+	errno = answer.error;
+	return -1;
+}
+
+static inline pid_t fault_gettid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
 static inline ssize_t fault_readlink(const char *path, char *out, size_t bytes)
 {
 	return fault_fails(&faults.readlink) ? -1 : readlink(path, out, bytes);
@@ -352,12 +371,14 @@ static inline void fault_install(void)
 		.madvise = fault_madvise,
 		.mincore = fault_mincore,
 		.getcpu = fault_getcpu,
+		.gettid = fault_gettid,
 		.sched_getaffinity = fault_sched_getaffinity,
 		.page_bytes = fault_page_bytes,
 		.clock_gettime = fault_clock_gettime,
 		.futex = fault_futex,
 		.open = fault_open,
 		.read = fault_read,
+		.pread = fault_pread,
 		.readlink = fault_readlink,
 		.write = fault_write,
 		.close = close,

@@ -46,6 +46,7 @@ static const struct start_case cases[] = {
 	{ "munmap lies", &faults.munmap, .every = 3, .lies = true },
 	{ "open", &faults.open, .error = EMFILE },
 	{ "prctl", &faults.prctl, .error = EPERM },
+	{ "pread", &faults.pread, .error = EIO, .every = 2 },
 	{ "pthread_atfork", &faults.pthread_atfork, .error = ENOMEM },
 	{ "pthread_create", &faults.thread, .error = EAGAIN },
 	{ "pthread_key_create", &faults.pthread_key_create, .error = EAGAIN },

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Caches change hands; and what a thread does after a thief has been to its own.
+ */
+#include "allocator/bedrock/owner.h"
+
+#include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/os.h"
+#include "allocator/bedrock/slab.h"
+
+/* A cache that never was one before; from now on it is known to who looks after idle ones. */
+static struct bedrock_cache *bedrock_owner_make_cache(struct bedrock_heap *heap)
+{
+	struct bedrock_cache *cache = bedrock_meta_alloc(&heap->meta, sizeof(*cache));
+
+	if (!cache)
+		return NULL;
+	bedrock_lock_init(&cache->lock, BEDROCK_RANK_CACHE);
+	cache->next_known = bedrock_load_relaxed(&heap->known_caches);
+	/* Pairs with the load in bedrock_idle_take. */
+	while (!bedrock_cas_weak_release(&heap->known_caches, &cache->next_known, cache))
+		continue;
+	return cache;
+}
+
+struct bedrock_cache *bedrock_owner_get_cache(struct bedrock_heap *heap)
+{
+	bedrock_lock_take(&heap->meta.lock);
+	struct bedrock_cache *cache = heap->spare_caches;
+
+	if (cache)
+		heap->spare_caches = cache->next_spare;
+	bedrock_lock_give(&heap->meta.lock);
+	return cache ? cache : bedrock_owner_make_cache(heap);
+}
+
+void bedrock_owner_put_cache(struct bedrock_heap *heap, struct bedrock_cache *cache)
+{
+	bedrock_lock_take(&heap->meta.lock);
+	cache->next_spare = heap->spare_caches;
+	heap->spare_caches = cache;
+	bedrock_lock_give(&heap->meta.lock);
+}
+
+void bedrock_owner_set(struct bedrock_cache *cache, struct bedrock_front *front)
+{
+	bedrock_lock_take(&cache->lock);
+	cache->front = front;
+	cache->thread_id = bedrock_os_thread_id();
+	bedrock_lock_give(&cache->lock);
+}
+
+void bedrock_owner_forget_others(struct bedrock_heap *heap, struct bedrock_cache *own)
+{
+	struct bedrock_cache *cache = bedrock_load_acquire(&heap->known_caches);
+
+	for (; cache; cache = cache->next_known) {
+		if (cache == own) {
+			own->thread_id = bedrock_os_thread_id();
+			continue;
+		}
+		/* A thief that does not exist here may have held it. */
+		bedrock_lock_init(&cache->lock, BEDROCK_RANK_CACHE);
+		cache->front = NULL;
+	}
+}
+
+/* A list that may have been taken: see idle.h. -> how many blocks it had, if it was. */
+static uint32_t bedrock_owner_settle_doubt(const struct bedrock_cache *cache, unsigned class_index)
+{
+	const struct bedrock_cache_side *side = &cache->sides[class_index];
+	uint32_t missing = bedrock_cache_hot_count(cache, class_index);
+
+	for (void *block = bedrock_cache_hot(class_index)->head; block; block = *(void **)block)
+		missing--;
+	if (missing > 0)
+		bedrock_slab_return(class_index, side->doubtful);
+	return missing;
+}
+
+void bedrock_owner_settle(struct bedrock_cache *cache)
+{
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
+		struct bedrock_cache_side *side = &cache->sides[i];
+
+		if (side->doubtful)
+			side->taken += bedrock_owner_settle_doubt(cache, i);
+		side->doubtful = NULL;
+		bedrock_cache_hot(i)->room += (int32_t)side->taken;
+		side->taken = 0;
+	}
+	cache->is_robbed = false;
+}
+
+void bedrock_owner_wait(struct bedrock_cache *cache)
+{
+	bedrock_lock_take(&cache->lock);
+	bedrock_lock_give(&cache->lock);
+}
