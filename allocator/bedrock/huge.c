@@ -156,21 +156,6 @@ static struct bedrock_chunk *bedrock_huge_pop_stuck(struct bedrock_huge *huge)
 	return oldest;
 }
 
-/* What munmap has refused is emptied and remembered. What stays resident stays charged. */
-static void bedrock_huge_leave(struct bedrock_huge *huge, void *address, size_t bytes)
-{
-	size_t owed_bytes = 0;
-
-	if (bedrock_huge_give_pages(huge, address, bytes) == 0) {
-		bedrock_huge_uncharge(huge, bytes);
-	} else {
-		owed_bytes = bytes;
-		bedrock_add_relaxed(&huge->space->owed_bytes, bytes);
-		bedrock_sub_relaxed(&huge->charged_bytes, bytes);
-	}
-	bedrock_huge_discard(huge, address, bytes, owed_bytes);
-}
-
 /*
  * Cut off what the block has had to spare for longest, if since before `before_ns`. From under
  * the lock on, the end is ours alone, whatever becomes of the block meanwhile.
@@ -197,7 +182,7 @@ static int bedrock_huge_cut_spare(struct bedrock_huge *huge, uint64_t before_ns,
 	int rc = bedrock_space_unmap(huge->space, end, bytes);
 
 	if (rc)
-		bedrock_huge_leave(huge, end, bytes);
+		bedrock_huge_leave(huge, end, bytes, bytes);
 	else
 		bedrock_huge_uncharge(huge, bytes);
 	return rc;

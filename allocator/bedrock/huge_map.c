@@ -53,26 +53,49 @@ size_t bedrock_huge_length(const struct bedrock_huge *huge, size_t end_bytes)
 	return whole_bytes;
 }
 
-/* Cut the mapping down, if that is worth a call. If it is refused the mapping stays longer. */
+/*
+ * What munmap has refused is emptied and remembered. What of its charge stays resident stays
+ * charged.
+ */
+void bedrock_huge_leave(struct bedrock_huge *huge, void *address, size_t bytes,
+			size_t charged_bytes)
+{
+	size_t owed_bytes = 0;
+
+	if (charged_bytes == 0 || bedrock_huge_give_pages(huge, address, bytes) == 0) {
+		bedrock_huge_uncharge(huge, charged_bytes);
+	} else {
+		owed_bytes = charged_bytes;
+		bedrock_add_relaxed(&huge->space->owed_bytes, charged_bytes);
+		bedrock_sub_relaxed(&huge->charged_bytes, charged_bytes);
+	}
+	bedrock_huge_discard(huge, address, bytes, owed_bytes);
+}
+
+/*
+ * Cut the mapping down, if that is worth a call. A tail that munmap refuses is left behind; the
+ * mapping only stays longer where no more of those can be remembered.
+ */
 void bedrock_huge_trim(struct bedrock_huge *huge, struct bedrock_chunk *chunk, size_t bytes)
 {
-	size_t mapped_bytes = chunk->huge.mapped_bytes;
+	char *tail = (char *)chunk + bytes;
+	size_t tail_bytes = chunk->huge.mapped_bytes - bytes;
+	/* Of a purged mapping the tail is charged no more. */
+	size_t charged_bytes = chunk->huge.charged_bytes - bedrock_huge_round(BEDROCK_PAGE_BYTES);
 
-	if (mapped_bytes - bytes <= bytes / 8)
+	if (tail_bytes <= bytes / 8)
 		return;
-	if (bedrock_space_unmap(huge->space, (char *)chunk + bytes, mapped_bytes - bytes))
+	if (charged_bytes > tail_bytes)
+		charged_bytes = tail_bytes;
+	if (bedrock_space_unmap(huge->space, tail, tail_bytes) == 0)
+		bedrock_huge_uncharge(huge, charged_bytes);
+	else if (bedrock_space_can_remember(huge->space))
+		bedrock_huge_leave(huge, tail, tail_bytes, charged_bytes);
+	else
 		return;
-	size_t tail_bytes = mapped_bytes - bytes;
-	size_t beyond_header_bytes =
-		chunk->huge.charged_bytes - bedrock_huge_round(BEDROCK_PAGE_BYTES);
-
-	/* Of a purged mapping the tail was charged no more. */
-	if (tail_bytes > beyond_header_bytes)
-		tail_bytes = beyond_header_bytes;
 	chunk->huge.mapped_bytes = bytes;
 	chunk->huge.used_bytes = bytes;
-	chunk->huge.charged_bytes -= tail_bytes;
-	bedrock_huge_uncharge(huge, tail_bytes);
+	chunk->huge.charged_bytes -= charged_bytes;
 }
 
 /* Charge all of a mapping; it may have been purged, or had a gap that is now used. */

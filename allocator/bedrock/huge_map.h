@@ -30,12 +30,19 @@ int bedrock_huge_map(struct bedrock_huge *huge, size_t bytes, size_t offset_byte
 int bedrock_huge_map_over_aligned(struct bedrock_huge *huge, size_t bytes, size_t align_bytes,
 				  struct bedrock_chunk **out);
 
-/* Cut a mapping down to `bytes`, if that is worth a call; refused, it stays longer. */
+/*
+ * Cut a mapping down to `bytes`, if that is worth a call. What munmap refuses is left; only where
+ * too much was already, the mapping stays longer.
+ */
 void bedrock_huge_trim(struct bedrock_huge *huge, struct bedrock_chunk *chunk, size_t bytes);
 
 /* Unmap a part that nobody needs, or remember it with what is owed for it. */
 void bedrock_huge_discard(struct bedrock_huge *huge, void *address, size_t bytes,
 			  size_t owed_bytes);
+
+/* Empty and remember a part that munmap has refused, of which so much is charged. */
+void bedrock_huge_leave(struct bedrock_huge *huge, void *address, size_t bytes,
+			size_t charged_bytes);
 
 /* Give pages back to the kernel. -> 0 or -errno; under a limit, -EIO if they are still there. */
 int bedrock_huge_give_pages(struct bedrock_huge *huge, void *start, size_t bytes);

@@ -107,6 +107,15 @@ void bedrock_space_discard(struct bedrock_space *space, void *address, size_t by
 	bedrock_lock_give(&space->lock);
 }
 
+bool bedrock_space_can_remember(struct bedrock_space *space)
+{
+	bedrock_lock_take(&space->lock);
+	bool has_room = space->leftover_count < BEDROCK_LEFTOVERS_MAX;
+
+	bedrock_lock_give(&space->lock);
+	return has_room;
+}
+
 uint64_t bedrock_space_mapped_bytes(struct bedrock_space *space)
 {
 	return bedrock_load_relaxed(&space->mapped_bytes) +

@@ -73,6 +73,9 @@ int bedrock_space_unmap(struct bedrock_space *space, void *address, size_t bytes
 void bedrock_space_discard(struct bedrock_space *space, void *address, size_t bytes,
 			   size_t owed_bytes);
 
+/* Can one more be remembered? Only likely so, as another thread may be about to. */
+bool bedrock_space_can_remember(struct bedrock_space *space);
+
 /* Everything that is mapped, leftovers included. */
 uint64_t bedrock_space_mapped_bytes(struct bedrock_space *space);
 

@@ -4,7 +4,8 @@
  *
  * Each test makes one call site fail as the kernel may, checks that the fault fired and what the
  * user sees of it, ends the fault, and checks that all is well again: the next request is
- * served, memory goes back, nothing was lost. The table in docs/bedrock.md has a row for each.
+ * served, memory goes back, nothing was lost. The table in docs/bedrock.md has a row for each, and
+ * all of them are one thing: the proof of that table.
  */
 #include <criterion/criterion.h>
 #include <stdint.h>
@@ -316,19 +317,59 @@ Test(failures, munmap_refused_while_trimming_remembers_the_leftovers)
 	cr_assert_eq(bedrock_heap.space.leftover_count, 0);
 }
 
-Test(failures, munmap_refused_while_shrinking_a_huge_block_leaves_it_longer)
+Test(failures, munmap_refused_while_shrinking_a_huge_block_empties_and_remembers_the_tail)
 {
 	char *block = bedrock_malloc(16 * MIB);
 
 	memset(block, 7, 16 * MIB);
+	uint64_t charged_bytes = bedrock_resident();
+	size_t before_bytes = resident_bytes();
+
 	faults.munmap.error = ENOMEM;
 	char *same = bedrock_realloc(block, 4 * MIB);
 
 	cr_assert_eq(same, block);
-	cr_assert_geq(bedrock_malloc_usable_size(same), 15 * MIB);
+	cr_assert_leq(bedrock_malloc_usable_size(same), 5 * MIB);
 	cr_assert_gt(faults.munmap.hit, 0);
 	cr_assert_eq(same[4 * MIB - 1], 7);
+	cr_assert_leq(bedrock_resident() + 11 * MIB, charged_bytes);
+	cr_assert_leq(resident_bytes() + 11 * MIB, before_bytes);
+	cr_assert_geq(stats_now().mapped_bytes, 16 * MIB);
+	faults.munmap.error = 0;
+	bedrock_purge();
+	cr_assert_eq(bedrock_heap.space.leftover_count, 0);
+	cr_assert_leq(stats_now().mapped_bytes, 10 * MIB);
 	bedrock_free(same);
+}
+
+Test(failures, munmap_and_madvise_refused_while_shrinking_a_huge_block_leave_the_tail_charged)
+{
+	char *block = memset(bedrock_malloc(16 * MIB), 7, 16 * MIB);
+	uint64_t charged_bytes = bedrock_resident();
+
+	faults.munmap.error = ENOMEM;
+	faults.madvise.error = EAGAIN;
+	block = bedrock_realloc(block, 4 * MIB);
+	cr_assert_eq(bedrock_resident(), charged_bytes);
+	faults.munmap.error = 0;
+	faults.madvise.error = 0;
+	bedrock_purge();
+	cr_assert_leq(bedrock_resident() + 11 * MIB, charged_bytes);
+	cr_assert_eq(block[4 * MIB - 1], 7);
+	bedrock_free(block);
+}
+
+Test(failures, munmap_refused_once_too_often_while_shrinking_leaves_the_block_longer)
+{
+	char *block = bedrock_malloc(16 * MIB);
+
+	faults.munmap.error = ENOMEM;
+	bedrock_heap.space.leftover_count = BEDROCK_LEFTOVERS_MAX;
+	block = bedrock_realloc(block, 4 * MIB);
+	cr_assert_geq(bedrock_malloc_usable_size(block), 15 * MIB);
+	memset(block, 7, bedrock_malloc_usable_size(block));
+	bedrock_heap.space.leftover_count = 0;
+	bedrock_free(block);
 }
 
 Test(failures, munmap_that_lies_does_not_break_later_blocks)
