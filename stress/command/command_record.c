@@ -15,6 +15,7 @@
 #include "stress/control/record.h"
 #include "stress/plan/allocator.h"
 #include "stress/plan/words.h"
+#include "stress/trace/import.h"
 
 static int complain(const struct hq_error *error, int status)
 {
@@ -71,6 +72,42 @@ static int record(const struct hq_invocation *invocation)
 	return exit_status(&outcome);
 }
 
+/* ---- importing ---- */
+
+static int import(const struct hq_invocation *invocation)
+{
+	const struct hq_settings *const settings = &invocation->settings;
+	const struct hq_record_settings wanted = { .output = settings->trace,
+						   .bytes_max = settings->trace_bytes_max };
+	struct hq_record_outcome outcome;
+	struct hq_error error;
+
+	if (hq_record_import(settings->import, invocation->words[0], &wanted, &outcome, &error))
+		return complain(&error, HQ_EXIT_FAIL);
+	if (!settings->quiet)
+		hq_trace_tell_outcome(&outcome, settings->trace, stderr);
+	return HQ_EXIT_OK;
+}
+
+static int check_import(const struct hq_invocation *invocation, struct hq_error *error)
+{
+	const char *const format = invocation->settings.import;
+	const char *names[9] = { NULL };
+
+	for (size_t i = 0; hq_import_formats[i] && i + 1 < 9; i++)
+		names[i] = hq_import_formats[i]->name;
+	if (!hq_import_find(format)) {
+		const char *const near = hq_suggest(format, names);
+
+		return near ? hq_error_set(error, "unknown format '%.100s'; did you mean '%s'?",
+					   format, near)
+			    : hq_error_set(error, "unknown format '%.100s'", format);
+	}
+	if (hq_words_count(invocation->words) != 1 || invocation->program)
+		return hq_error_set(error, "--import needs the name of one file");
+	return 0;
+}
+
 /* ---- the command ---- */
 
 static int show(char *const *files)
@@ -97,6 +134,8 @@ static int check_usage(const struct hq_invocation *invocation, struct hq_error *
 			       : hq_error_set(error, "--show needs the names of traces");
 	if (!settings->trace)
 		return hq_error_set(error, "-o FILE is needed: where the trace goes");
+	if (settings->import)
+		return check_import(invocation, error);
 	if (!invocation->program)
 		return hq_error_set(error, "a program is needed: -- PROG ARG...");
 	if (words > 0)
@@ -113,5 +152,5 @@ int hq_command_record(struct hq_invocation *invocation)
 		return complain(&error, HQ_EXIT_USAGE);
 	if (invocation->settings.show)
 		return show(invocation->words);
-	return record(invocation);
+	return invocation->settings.import ? import(invocation) : record(invocation);
 }

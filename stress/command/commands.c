@@ -65,7 +65,8 @@ const struct hq_command hq_commands[] = {
 	},
 	{
 		.name = "record",
-		.synopsis = "-o FILE [options] -- PROG ARG...\n--show FILE...",
+		.synopsis = "-o FILE [options] -- PROG ARG...\n"
+			    "-o FILE --import=FORMAT FILE\n--show FILE...",
 		.summary = "trace the allocation calls of a program, for the workload trace",
 		.options = record_options,
 		.takes_program = true,

@@ -43,6 +43,7 @@ struct hq_settings {
 	const char *output;
 	const char *results;
 	const char *trace; /* to be written */
+	const char *import;
 	uint64_t trace_bytes_max;
 	uint64_t repeat;
 	uint64_t pairs;

@@ -157,7 +157,7 @@ void hq_trace_tell_outcome(const struct hq_record_outcome *outcome, const char *
 	tell_info(&outcome->info, stream);
 	tell_repairs(&outcome->repairs, stream);
 	if (outcome->refused)
-		fprintf(stream, "  %" PRIu64 " calls that were refused memory are left out\n",
+		fprintf(stream, "  left out: %" PRIu64 " that were refused memory\n",
 			outcome->refused);
 	if (outcome->processes > 1)
 		fprintf(stream,
@@ -166,6 +166,6 @@ void hq_trace_tell_outcome(const struct hq_record_outcome *outcome, const char *
 			outcome->processes, outcome->closed);
 	if (outcome->was_stopped || outcome->info.cut)
 		fputs("  the trace ends before the program did; see --max-size\n", stream);
-	if (outcome->info.ops == 0)
+	if (outcome->info.ops == 0 && outcome->wall_ns)
 		tell_nothing(outcome, stream);
 }

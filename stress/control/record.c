@@ -20,6 +20,7 @@
 #include "stress/control/spawn.h"
 #include "stress/control/spool.h"
 #include "stress/control/target.h"
+#include "stress/trace/import.h"
 
 #define DRAIN_NS     (5 * HQ_MS)
 #define RECLAIM_EACH 20 /* drains */
@@ -136,24 +137,21 @@ static int watch(struct record *record, struct hq_error *error)
 
 /* ---- the trace ---- */
 
-static void tell(struct record *record, const struct hq_trace_builder *builder)
+static void tell_built(const struct hq_trace_builder *builder, struct hq_record_outcome *outcome)
 {
-	const struct hq_raw *const raw = record->spool.raw;
-	struct hq_record_outcome *const outcome = record->outcome;
-
 	outcome->info = builder->writer.info;
 	outcome->repairs = builder->repairs;
 	outcome->refused = builder->refused;
 	outcome->closed = builder->closed;
 	outcome->bytes = builder->writer.bytes;
-	outcome->processes = hq_load_relaxed(&raw->spaces);
-	outcome->strangers = hq_load_relaxed(&raw->refused);
-	outcome->was_stopped = record->spool.is_full;
 }
 
-static int make_trace(struct record *record, struct hq_error *error)
+/* Fills a builder; -errno with a sentence. */
+typedef int fill_function(void *cookie, struct hq_trace_builder *builder, struct hq_error *error);
+
+static int make_trace(const struct hq_record_settings *settings, struct hq_record_outcome *outcome,
+		      fill_function *fill, void *cookie, struct hq_error *error)
 {
-	const struct hq_record_settings *const settings = record->settings;
 	struct hq_trace_builder builder;
 	struct hq_record_file file;
 	int status = hq_record_file_open(&file, settings->output, error);
@@ -161,16 +159,61 @@ static int make_trace(struct record *record, struct hq_error *error)
 	if (status)
 		return status;
 	status = hq_trace_builder_open(&builder, file.fd, settings->bytes_max, HQ_US);
-	if (!status)
-		status = hq_spool_merge(&record->spool, &builder);
 	if (status)
-		hq_error_set(error, "cannot write %.300s: %s", settings->output, strerror(-status));
+		hq_error_set(error, "out of memory");
 	else
+		status = fill(cookie, &builder, error);
+	if (!status)
 		status = hq_record_file_keep(&file, error);
-	tell(record, &builder);
+	tell_built(&builder, outcome);
 	hq_trace_builder_close(&builder);
 	hq_record_file_close(&file);
 	return status;
+}
+
+static int fill_from_spool(void *cookie, struct hq_trace_builder *builder, struct hq_error *error)
+{
+	struct record *const record = cookie;
+	const struct hq_raw *const raw = record->spool.raw;
+	const int status = hq_spool_merge(&record->spool, builder);
+
+	record->outcome->processes = hq_load_relaxed(&raw->spaces);
+	record->outcome->strangers = hq_load_relaxed(&raw->refused);
+	record->outcome->was_stopped = record->spool.is_full;
+	if (status)
+		hq_error_set(error, "cannot write %.300s: %s", record->settings->output,
+			     strerror(-status));
+	return status;
+}
+
+struct import {
+	const struct hq_import_format *format;
+	const char *path;
+};
+
+static int fill_from_file(void *cookie, struct hq_trace_builder *builder, struct hq_error *error)
+{
+	const struct import *const import = cookie;
+	int status = hq_import_file(import->format, import->path, builder, error);
+
+	if (status)
+		return status;
+	status = hq_trace_builder_finish(builder, 0);
+	if (status)
+		hq_error_set(error, "cannot write the trace: %s", strerror(-status));
+	return status;
+}
+
+int hq_record_import(const char *format, const char *path,
+		     const struct hq_record_settings *settings, struct hq_record_outcome *outcome,
+		     struct hq_error *error)
+{
+	struct import import = { .format = hq_import_find(format), .path = path };
+
+	*outcome = (struct hq_record_outcome){ .status = 0 };
+	if (!import.format)
+		return hq_error_set(error, "unknown format '%.100s'", format);
+	return make_trace(settings, outcome, fill_from_file, &import, error);
 }
 
 static uint64_t spool_bytes(const struct hq_record_settings *settings)
@@ -203,7 +246,7 @@ int hq_record(const struct hq_record_settings *settings, struct hq_record_outcom
 			status = watch(&record, error);
 		outcome->wall_ns = hq_raw_clock_ns() - began_ns;
 		if (!status)
-			status = make_trace(&record, error);
+			status = make_trace(settings, outcome, fill_from_spool, &record, error);
 		sigprocmask(SIG_SETMASK, &record.before, NULL);
 	}
 	hq_spool_close(&record.spool);

@@ -36,6 +36,14 @@ struct hq_record_outcome {
 int hq_record(const struct hq_record_settings *settings, struct hq_record_outcome *outcome,
 	      struct hq_error *error);
 
+/*
+ * A trace from another tool's file, in one of the formats of stress/trace/import.h. The outcome has
+ * no program. 0, or -errno with a sentence.
+ */
+int hq_record_import(const char *format, const char *path,
+		     const struct hq_record_settings *settings, struct hq_record_outcome *outcome,
+		     struct hq_error *error);
+
 /* ---- record_file.c: a file that is there whole or not at all; also for imports ---- */
 
 struct hq_record_file {

@@ -154,3 +154,37 @@ test_record_truncated_is_told_with_its_place() {
 	expect 1 "$HQ" record --show cut.hqtrace
 	says err 'cut.hqtrace: byte 128, operation 0: the file ends within this part'
 }
+
+test_record_imports() {
+	printf '= Start\n@ ./a:[0x1] + 0x1000 0x64\n@ ./a:[0x2] - 0x1000\n= End\n' >m.txt
+	expect 0 "$HQ" record --import=mtrace m.txt -o t.hqtrace
+	"$HQ" record --show t.hqtrace >shown || fail "it cannot be read"
+	between 2 2 call
+	expect 1 "$HQ" record --import=heaptrack m.txt -o u.hqtrace
+	says err 'm.txt: line 1 is none of heaptrack'
+	[ ! -e u.hqtrace ] || fail "a trace of nothing"
+	expect 2 "$HQ" record --import=mtrac m.txt -o u.hqtrace
+	says err "did you mean 'mtrace'"
+	expect 2 "$HQ" record --import=mtrace -o u.hqtrace
+	says err 'needs the name of one file'
+}
+
+# What was recorded is what is replayed: as many calls, on every allocator.
+test_record_and_replay() {
+	local calls
+	record -- "$BUILD/targets/traced" hand-over
+	calls=$(count call)
+	cat >replay.yaml <<-Y
+		question: Is it what was recorded?
+		workload:
+		  trace: { file: ./t.hqtrace, threads: 5 }
+		expect:
+		  - ops.count >= $calls
+		  - ops.missed == 0
+	Y
+	expect 0 "$HQ" run --results=none -q --allocator=bedrock,glibc,jemalloc replay.yaml
+	head -c 3000 t.hqtrace >cut.hqtrace
+	sed -i 's/t.hqtrace/cut.hqtrace/' replay.yaml
+	expect 2 "$HQ" run --results=none -q replay.yaml
+	says err 'replay.yaml:3:.*cut.hqtrace: byte 128'
+}
