@@ -73,7 +73,7 @@ static size_t check_programs(void)
 		struct hq_diagnosis diagnosis;
 		char path[PATH_MAX];
 
-		if (hq_program_find(*name, path, sizeof(path)) == 0)
+		if (hq_need_find(*name, path, sizeof(path)) == 0)
 			hq_diagnose(&diagnosis, HQ_HEALTH_OK, "%.200s", path);
 		else
 			hq_diagnose(&diagnosis, HQ_HEALTH_MISSING, "Debian: apt-get install %s",

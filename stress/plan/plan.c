@@ -22,15 +22,16 @@ void hq_plan_clear(struct hq_plan *plan)
 	hq_words_free(plan->command);
 	hq_words_free(plan->env);
 	hq_words_free(plan->driver);
-	plan->command = plan->env = plan->driver = NULL;
+	hq_words_free(plan->needs);
+	plan->command = plan->env = plan->driver = plan->needs = NULL;
 }
 
 /* The scenario's lists belong to the scenario: the plan gets its own. */
 static int copy_lists(const struct hq_plan *from, struct hq_plan *plan)
 {
-	plan->command = plan->env = plan->driver = NULL;
+	plan->command = plan->env = plan->driver = plan->needs = NULL;
 	if (hq_words_copy(from->command, &plan->command) || hq_words_copy(from->env, &plan->env) ||
-	    hq_words_copy(from->driver, &plan->driver))
+	    hq_words_copy(from->driver, &plan->driver) || hq_words_copy(from->needs, &plan->needs))
 		return -ENOMEM;
 	return 0;
 }
@@ -72,29 +73,43 @@ static void set_known(const struct hq_scenario *scenario, const struct hq_alloca
 	}
 }
 
-static void skip_without_program(struct hq_plan *plan, const char *name)
+/* What the search for it came to becomes the reason to skip, unless there is one already. */
+static void skip_unless_found(struct hq_plan *plan, const char *name, int status)
 {
 	const char *package = hq_program_package(name);
-	char path[PATH_MAX];
-	int status;
 
-	/* A path inside the run's folder can exist only once there is a run. */
-	if (plan->skip_reason[0] || strstr(name, "{run}"))
-		return;
-	status = hq_program_find(name, path, sizeof(path));
-	if (status == 0)
+	if (plan->skip_reason[0] || status == 0)
 		return;
 	if (status != -ENOENT)
 		snprintf(plan->skip_reason, sizeof(plan->skip_reason),
 			 "program '%.100s' cannot be run: %s", name, strerror(-status));
 	else if (package)
 		snprintf(plan->skip_reason, sizeof(plan->skip_reason),
-			 "program '%s' is not in PATH (Debian: apt-get install %s)", name, package);
+			 strchr(name, '/')
+				 ? "'%s' does not exist (Debian: apt-get install %s)"
+				 : "program '%s' is not in PATH (Debian: apt-get install %s)",
+			 name, package);
 	else
 		snprintf(plan->skip_reason, sizeof(plan->skip_reason),
 			 strchr(name, '/') ? "program '%.150s' does not exist"
 					   : "program '%.150s' is not in PATH",
 			 name);
+}
+
+static void skip_without_program(struct hq_plan *plan, const char *name)
+{
+	char path[PATH_MAX];
+
+	/* A path inside the run's folder can exist only once there is a run. */
+	if (!strstr(name, "{run}"))
+		skip_unless_found(plan, name, hq_program_find(name, path, sizeof(path)));
+}
+
+static void skip_without_need(struct hq_plan *plan, const char *need)
+{
+	char path[PATH_MAX];
+
+	skip_unless_found(plan, need, hq_need_find(need, path, sizeof(path)));
 }
 
 /* Three quarters of what is available now, in whole MiB; 0 (no limit) if the kernel does not say.
@@ -177,6 +192,8 @@ int hq_plan_resolve(const struct hq_scenario *scenario, const struct hq_allocato
 		skip_without_program(plan, plan->command[0]);
 	if (plan->driver)
 		skip_without_program(plan, plan->driver[0]);
+	for (char **need = plan->needs; need && *need; need++)
+		skip_without_need(plan, *need);
 	status = hq_scenario_check(scenario, error);
 	if (!status)
 		return 0;

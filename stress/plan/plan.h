@@ -50,6 +50,7 @@ struct hq_plan {
 	char **env;         /* NULL-terminated NAME=VALUE, added to ours; NULL: none */
 	char **driver; /* NULL-terminated: run beside the program; its end ends the run. NULL: none
 			*/
+	char **needs;  /* NULL-terminated: what else must be installed; NULL: nothing */
 	uint32_t guard_every; /* the heap guard watches one block in that many; 0: no guard */
 	bool guard_tails;     /* and puts known bytes behind each */
 	char ready_file[256]; /* wait for this file before the driver starts; "" : do not wait */

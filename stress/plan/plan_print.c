@@ -124,6 +124,8 @@ static void print_target(const struct hq_plan *plan, FILE *stream)
 		print_words(stream, "  ", "command", plan->command);
 	if (plan->driver)
 		print_words(stream, "  ", "driver", plan->driver);
+	if (plan->needs)
+		print_words(stream, "  ", "needs", plan->needs);
 	if (plan->ready_file[0]) {
 		fputs("  ready: { file: ", stream);
 		print_text(stream, plan->ready_file);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A search of PATH, and a short table of packages.
+ * A search of PATH and for paths that name a version, and a short table of packages.
  */
 #include "stress/plan/programs.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,20 @@
 #include "stress/plan/words.h"
 
 #define PROGRAMS(X)                                                                                \
+	X("/usr/lib/postgresql/*/bin/initdb", "postgresql")                                        \
+	X("/usr/lib/python3*/test/test_dict.py", "libpython3.11-testsuite")                        \
+	X("clang", "clang")                                                                        \
 	X("db_bench", "rocksdb-tools")                                                             \
+	X("gcc", "gcc")                                                                            \
 	X("gdb", "gdb")                                                                            \
+	X("git", "git")                                                                            \
 	X("memcached", "memcached")                                                                \
+	X("node", "nodejs")                                                                        \
 	X("perf", "linux-perf")                                                                    \
+	X("perl", "perl")                                                                          \
+	X("python3", "python3")                                                                    \
 	X("redis-benchmark", "redis-tools")                                                        \
+	X("redis-cli", "redis-tools")                                                              \
 	X("redis-server", "redis-server")                                                          \
 	X("sqlite3", "sqlite3")                                                                    \
 	X("strace", "strace")                                                                      \
@@ -66,6 +76,28 @@ static int find_in(char *const *folders, const char *name, char *path, size_t si
 		if (found == -EACCES && access(path, F_OK) == 0)
 			status = found;
 	}
+	return status;
+}
+
+int hq_need_find(const char *need, char *path, size_t size)
+{
+	glob_t found;
+	int status;
+
+	if (!strchr(need, '/'))
+		return hq_program_find(need, path, size);
+	switch (glob(need, 0, NULL, &found)) {
+	case 0:
+		snprintf(path, size, "%s", found.gl_pathv[found.gl_pathc - 1]);
+		status = 0;
+		break;
+	case GLOB_NOSPACE:
+		status = -ENOMEM;
+		break;
+	default:
+		status = -ENOENT;
+	}
+	globfree(&found);
 	return status;
 }
 

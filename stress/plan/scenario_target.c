@@ -115,6 +115,11 @@ static void read_driver(struct hq_reading *reading, const struct hq_yaml *value)
 		hq_complain(reading->complaints, value, "a driver needs a 'command' to drive");
 }
 
+static void read_needs(struct hq_reading *reading, const struct hq_yaml *value)
+{
+	reading->scenario->plan.needs = hq_read_words(reading, value, "needs");
+}
+
 static void read_ready_file(struct hq_reading *reading, const struct hq_yaml *value)
 {
 	hq_read_text_into(reading, value, "file", reading->scenario->plan.ready_file,
@@ -167,10 +172,15 @@ static void read_stop(struct hq_reading *reading, const struct hq_yaml *value)
 void hq_read_target(struct hq_reading *reading, const struct hq_yaml *value)
 {
 	static const struct hq_section keys[] = {
-		{ "allocator", read_allocator }, { "env", read_env },
-		{ "command", read_command },     { "driver", read_driver },
-		{ "ready", read_ready },         { "stop", read_stop },
-		{ "guard", read_guard },         { NULL, NULL },
+		{ "allocator", read_allocator },
+		{ "env", read_env },
+		{ "command", read_command },
+		{ "driver", read_driver },
+		{ "needs", read_needs },
+		{ "ready", read_ready },
+		{ "stop", read_stop },
+		{ "guard", read_guard },
+		{ NULL, NULL },
 	};
 
 	if (hq_read_map(reading, value, "target"))

@@ -157,6 +157,28 @@ Test(plan, missing_program_is_a_reason_to_skip)
 	cr_assert(strstr(plan.skip_reason, "no-such-program-here"), "%s", plan.skip_reason);
 }
 
+Test(plan, missing_need_is_a_reason_to_skip)
+{
+	resolve(HEAD "target: { command: /bin/true, needs: [sh, no-such-program-here] }\n",
+		&jemalloc, 1, &plan);
+	cr_assert(strstr(plan.skip_reason, "no-such-program-here"), "%s", plan.skip_reason);
+}
+
+Test(plan, need_with_a_wildcard_that_matches_nothing_is_a_reason_to_skip)
+{
+	resolve(HEAD "target: { command: /bin/true, needs: '/usr/lib/no-such-*/bin/initdb' }\n",
+		&jemalloc, 1, &plan);
+	cr_assert(strstr(plan.skip_reason, "does not exist"), "%s", plan.skip_reason);
+}
+
+Test(plan, needs_that_are_there_are_no_reason_to_skip)
+{
+	resolve(HEAD "target: { command: /bin/true, needs: [sh, '/bin/s?', '/etc/pass*'] }\n",
+		&jemalloc, 1, &plan);
+	cr_assert_str_eq(plan.skip_reason, "");
+	cr_assert_str_eq(plan.needs[1], "/bin/s?");
+}
+
 Test(plan, file_that_is_no_program_is_a_reason_to_skip)
 {
 	resolve(HEAD "target: { command: /etc/passwd }\n", &jemalloc, 1, &plan);
@@ -215,6 +237,7 @@ ParameterizedTestParameters(plan, printed_plan_parses_back_to_the_same)
 		  "target:\n  command: [/bin/sh, -c, 'echo \"$1\"; \\true', \"a\\tb\", '', '5']\n"
 		  "  env: { A: 'x: {y}', B: 'true', C: '' }\n"
 		  "  driver: [/bin/sleep, 1s]\n"
+		  "  needs: [sh, '/usr/*/true']\n"
 		  "  ready: { file: '{run}/ready, or not' }\n"
 		  "  stop: SIGINT\n" },
 	};

@@ -32,7 +32,7 @@ What explain tells.
     question     what the scenario finds out, one line; compulsory and first
     name         of the scenario; by default the name of its file
     tags         list of words for --tags
-    target       what is put to the test: allocator, env, command, driver, ready, stop
+    target       what is put to the test: allocator, env, command, driver, needs, ready, stop
     workload     what the threads of the built-in host do: NAME: { OPTION: VALUE, ... }
     inject       list of what goes wrong: rules (with 'call') and injectors
     expect       list of what must hold: METRIC OP VALUE
