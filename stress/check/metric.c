@@ -24,11 +24,12 @@ enum need {
 	NEED_WORKED,
 	NEED_GUARD,
 	NEED_LEFT,
-	NEED_SPACE
+	NEED_SPACE,
+	NEED_TREE
 };
 
 static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latency_max,
-	get_latency_mean, get_latency_quantile, get_ops_rate, get_sampler_share;
+	get_latency_mean, get_latency_quantile, get_ops_rate, get_sampler_share, get_tree_peak;
 
 #define FIELD(field)     offsetof(struct hq_observations, field), NULL
 #define GETTER(function) 0, function
@@ -108,6 +109,9 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	  GETTER(hq_metric_get_rss_slope))                                                         \
 	X("rss.start", BYTES, "sampler", "resident memory before the work", false, NEED_SAMPLES,   \
 	  FIELD(rss_start_bytes))                                                                  \
+	X("rss.tree_peak", BYTES, "smaps_rollup, statm, VmHWM",                                    \
+	  "most resident memory at one time of a program with the processes it started", false,    \
+	  NEED_TREE, GETTER(get_tree_peak))                                                        \
 	X("rss.worked", BYTES, "sampler",                                                          \
 	  "resident memory when the work is done and its data are still held", true, NEED_SAMPLES, \
 	  GETTER(hq_metric_get_rss_worked))                                                        \
@@ -181,6 +185,18 @@ static int get_sampler_share(const struct hq_observations *observations,
 {
 	(void)name, (void)error;
 	*value = observations->sampler_core_share;
+	return 0;
+}
+
+/* What the sampler saw of the program alone, more often, is a part of it. */
+static int get_tree_peak(const struct hq_observations *observations,
+			 const struct hq_metric_name *name, double *value, struct hq_error *error)
+{
+	const uint64_t tree_bytes = observations->tree_peak_bytes;
+	const uint64_t own_bytes = observations->rss_peak_bytes;
+
+	(void)name, (void)error;
+	*value = (double)(tree_bytes > own_bytes ? tree_bytes : own_bytes);
 	return 0;
 }
 
@@ -394,6 +410,8 @@ static int check_need(const struct hq_observations *observations, enum need need
 		return hq_metric_no_data(error, "only a built-in workload has it");
 	if (need == NEED_SPACE && observations->space_end.mappings == 0)
 		return hq_metric_no_data(error, "the target's mappings were not read");
+	if (need == NEED_TREE && observations->tree_peak_bytes == 0)
+		return hq_metric_no_data(error, "the processes of a program were not followed");
 	if (need == NEED_WORKED && observations->worked_ns == 0)
 		return hq_metric_no_data(error, "the work was not completed");
 	if ((need == NEED_GUARD || need == NEED_LEFT) && !observations->guarded)

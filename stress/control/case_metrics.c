@@ -71,13 +71,13 @@ static void add_all(struct hq_result *result, const struct hq_observations *seen
 void hq_case_fill_metrics(const struct hq_plan *plan, const struct hq_observations *seen, bool all,
 			  struct hq_result *result)
 {
-	static const char *const always[] = { "rss.peak",           "rss.end",
-					      "time.work",          "ops.count",
-					      "heap.nulls",         "latency.malloc.p99_9",
-					      "latency.free.p99_9", "latency.op.p99_9",
-					      "faults.minor",       "cpu.total",
-					      "guard.calls",        "guard.left_blocks",
-					      "guard.left_bytes" };
+	static const char *const always[] = {
+		"rss.peak",           "rss.tree_peak",    "rss.end",      "time.wall",
+		"time.work",          "ops.count",        "heap.nulls",   "latency.malloc.p99_9",
+		"latency.free.p99_9", "latency.op.p99_9", "faults.minor", "cpu.total",
+		"cpu.user",           "cpu.system",       "guard.calls",  "guard.left_blocks",
+		"guard.left_bytes"
+	};
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		add_metric(result, seen, always[i]);

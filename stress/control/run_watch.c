@@ -23,6 +23,7 @@
 #include "stress/observe/refused.h"
 #include "stress/observe/space.h"
 #include "stress/observe/stuck.h"
+#include "stress/observe/tree.h"
 #include "stress/observe/usage.h"
 
 #define TURN_US        5000
@@ -38,6 +39,7 @@ struct watch {
 	uint64_t finish_ns;     /* when the target was told to leave; 0: not yet */
 	uint64_t ready_file_ns; /* the program's file was seen; 0: not yet */
 	struct hq_space_pace space_pace;
+	struct hq_tree_pace tree_pace; /* of programs: our host is alone, or forks on purpose */
 	bool worked_seen;
 	bool over;
 };
@@ -252,6 +254,14 @@ static void driver_turn(struct watch *watch)
 		start_driver(watch);
 }
 
+static void program_turn(struct watch *watch)
+{
+	struct hq_run_state *run = watch->run;
+
+	hq_tree_follow(run->pid, since_go_ns(run), &watch->tree_pace, run->seen);
+	driver_turn(watch);
+}
+
 static void interrupt_turn(struct watch *watch)
 {
 	if (!hq_case_interrupted())
@@ -310,7 +320,7 @@ void hq_run_watch(struct hq_run_state *run)
 		if (run->spec->plan->is_host)
 			host_turn(&watch, state);
 		else
-			driver_turn(&watch);
+			program_turn(&watch);
 		interrupt_turn(&watch);
 		deadline_turn(&watch, state);
 		usleep(TURN_US);

@@ -165,7 +165,8 @@ struct hq_observations {
 	size_t sample_count;
 	uint64_t samples_missed; /* ticks at which the sampler was late by more than a period */
 	uint64_t rss_start_bytes;
-	uint64_t rss_peak_bytes; /* the larger of the samples' maximum and VmHWM less shared */
+	uint64_t rss_peak_bytes;  /* the larger of the samples' maximum and VmHWM less shared */
+	uint64_t tree_peak_bytes; /* the same of a program with its children; 0: not followed */
 	struct hq_quiet quiet[HQ_QUIET_MAX];
 	size_t quiet_count;
 	double sampler_core_share; /* CPU time of the sampler over wall time */

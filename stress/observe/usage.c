@@ -78,26 +78,24 @@ void hq_usage_quiet(pid_t target, enum hq_quiet_point point, uint64_t time_ns,
 		seen->quiet[seen->quiet_count++] = quiet;
 }
 
-/* VmHWM counts file pages and shared memory as well; what there is of them now is taken off. */
-static void update_peak(pid_t target, struct hq_observations *seen)
+uint64_t hq_usage_peak_bytes(pid_t process)
 {
 	uint64_t peak_kib, file_kib, shared_kib;
 	char text[4096];
 
-	if (hq_proc_read_of(target, 0, "status", text, sizeof(text)) <= 0 ||
+	if (hq_proc_read_of(process, 0, "status", text, sizeof(text)) <= 0 ||
 	    !hq_proc_number(text, "VmHWM", &peak_kib) ||
 	    !hq_proc_number(text, "RssFile", &file_kib) ||
 	    !hq_proc_number(text, "RssShmem", &shared_kib))
-		return;
-	if (peak_kib > file_kib + shared_kib)
-		raise_to(&seen->rss_peak_bytes, (peak_kib - file_kib - shared_kib) * KIB);
+		return 0;
+	return peak_kib > file_kib + shared_kib ? (peak_kib - file_kib - shared_kib) * KIB : 0;
 }
 
 void hq_usage_update(pid_t target, struct hq_observations *seen)
 {
 	uint64_t migrations;
 
-	update_peak(target, seen);
+	raise_to(&seen->rss_peak_bytes, hq_usage_peak_bytes(target));
 	if (hq_proc_migrations(target, &migrations))
 		raise_to(&seen->migrations, migrations);
 }

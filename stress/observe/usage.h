@@ -21,6 +21,12 @@ void hq_usage_quiet(pid_t target, enum hq_quiet_point point, uint64_t time_ns,
 		    struct hq_observations *seen);
 
 /*
+ * VmHWM, which counts file pages and shared memory as well; what there is of them now is taken off.
+ * 0 for a process that is gone.
+ */
+uint64_t hq_usage_peak_bytes(pid_t process);
+
+/*
  * A reading that may be the last one: VmHWM and migrations over the target's threads. Called now
  * and then and as late as possible; values only rise.
  */
