@@ -338,19 +338,15 @@ static int add_case(struct maker *maker, const struct hq_scenario *scenario,
 	return status;
 }
 
-static int add_seeds(struct maker *maker, const struct hq_scenario *scenario, const char *asked)
+static int add_allocator(struct maker *maker, const struct hq_scenario *scenario, const char *asked,
+			 uint64_t seed)
 {
-	const uint64_t first =
-		!maker->has_seed && scenario->has_seed ? scenario->plan.seed : maker->seed;
 	struct hq_allocator allocator;
 	struct hq_error error;
-	int status = 0;
 
 	if (hq_allocator_locate(&maker->allocators, asked, &allocator, &error))
 		return complain(maker, scenario->plan.path, error.text);
-	for (uint64_t i = 0; !status && i < maker->settings->repeat; i++)
-		status = add_case(maker, scenario, &allocator, first + i);
-	return status;
+	return add_case(maker, scenario, &allocator, seed);
 }
 
 static bool is_all(char *const *asked)
@@ -402,13 +398,20 @@ static int want_allocators(struct maker *maker, const struct hq_scenario *scenar
 	return status;
 }
 
-static int add_allocators(struct maker *maker, const struct hq_scenario *scenario)
+/*
+ * Allocators take turns, seed by seed: on a machine that gets slower or faster, all of them have
+ * their share of it.
+ */
+static int add_turns(struct maker *maker, const struct hq_scenario *scenario)
 {
+	const uint64_t first =
+		!maker->has_seed && scenario->has_seed ? scenario->plan.seed : maker->seed;
 	char **wanted = NULL;
 	int status = want_allocators(maker, scenario, &wanted);
 
-	for (size_t i = 0; !status && wanted && wanted[i]; i++)
-		status = add_seeds(maker, scenario, wanted[i]);
+	for (uint64_t turn = 0; !status && wanted && turn < maker->settings->repeat; turn++)
+		for (size_t i = 0; !status && wanted[i]; i++)
+			status = add_allocator(maker, scenario, wanted[i], first + turn);
 	hq_words_free(wanted);
 	return status;
 }
@@ -427,7 +430,7 @@ static int make(struct maker *maker)
 	if (!status)
 		status = read_scenarios(maker);
 	for (size_t i = 0; !status && i < maker->scenario_count; i++)
-		status = add_allocators(maker, &maker->scenarios[i]);
+		status = add_turns(maker, &maker->scenarios[i]);
 	if (!status && maker->cases->count == 0) {
 		complain(maker, "", "nothing matched");
 		status = HQ_EXIT_NOTHING_MATCHED;

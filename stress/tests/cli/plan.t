@@ -92,6 +92,12 @@ Several cases without running them.
   sample[glibc-42]
   sample[glibc-43]
   4 cases, 0 would be skipped (dry run: nothing was run)
+  $ "$HEAPQUAKE" run -n . -k sample --allocator=glibc,bedrock -r 2
+  sample[glibc-42]
+  sample[bedrock-42]
+  sample[glibc-43]
+  sample[bedrock-43]
+  4 cases, 0 would be skipped (dry run: nothing was run)
   $ "$HEAPQUAKE" run -n . --tags nothing
   heapquake run: nothing matched
   [5]
