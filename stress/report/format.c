@@ -7,7 +7,13 @@
 #include "stress/report/format.h"
 
 const struct hq_format *const hq_formats[] = {
-	&hq_format_html, &hq_format_json, &hq_format_junit, &hq_format_tap, &hq_format_text, NULL,
+	&hq_format_html,
+	&hq_format_json,
+	&hq_format_junit,
+	&hq_format_tap,
+	&hq_format_text,
+	&hq_format_usage,
+	NULL,
 };
 
 const struct hq_format *hq_format_find(const char *name)

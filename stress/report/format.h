@@ -13,5 +13,6 @@ extern const struct hq_format hq_format_json;
 extern const struct hq_format hq_format_junit;
 extern const struct hq_format hq_format_tap;
 extern const struct hq_format hq_format_text;
+extern const struct hq_format hq_format_usage;
 
 #endif

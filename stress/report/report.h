@@ -57,7 +57,7 @@ struct hq_suite {
 };
 
 struct hq_format {
-	const char *name; /* "text", "html", "json", "junit", "tap" */
+	const char *name; /* "text", "html", "json", "junit", "tap", "usage" */
 	const char *help;
 	int (*write)(const struct hq_suite *suite, FILE *stream); /* 0 or -errno */
 };

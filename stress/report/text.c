@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "stress/check/value.h"
+#include "stress/report/axes.h"
 #include "stress/report/clean.h"
 #include "stress/report/format.h"
 #include "stress/report/summary.h"
@@ -178,83 +178,24 @@ static void put_case(const struct writer *writer, const struct hq_result *result
 
 /* ---- the table: a row for each scenario, a column for each allocator ---- */
 
-struct table {
-	const char **scenarios;
-	const char **allocators;
-	size_t scenario_count, allocator_count;
-};
-
-static size_t add_once(const char **list, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (!strcmp(list[i], name))
-			return count;
-	}
-	list[count] = name;
-	return count + 1;
-}
-
-static int table_make(struct table *table, const struct hq_suite *suite)
-{
-	table->scenarios = calloc(suite->count, sizeof(*table->scenarios));
-	table->allocators = calloc(suite->count, sizeof(*table->allocators));
-	if (!table->scenarios || !table->allocators)
-		return -ENOMEM;
-	for (size_t i = 0; i < suite->count; i++) {
-		const struct hq_result *result = &suite->results[i];
-
-		table->scenario_count =
-			add_once(table->scenarios, table->scenario_count, result->scenario);
-		table->allocator_count =
-			add_once(table->allocators, table->allocator_count, result->allocator);
-	}
-	return 0;
-}
-
-static int widest(const char *const *list, size_t count, int least)
-{
-	int width = least;
-
-	for (size_t i = 0; i < count; i++) {
-		char clean[300];
-		const int length =
-			(int)strlen(hq_clean(list[i], HQ_CLEAN_LINE, clean, sizeof(clean)));
-
-		width = length > width ? length : width;
-	}
-	return width;
-}
-
-/*
- * Several seeds share a cell: it shows the verdict that wins when they are joined. Width 0 is for
- * the last cell of a line, which needs no space after it.
- */
+/* Width 0 is for the last cell of a line, which needs no space after it. */
 static void put_cell(const struct writer *writer, const char *scenario, const char *allocator,
 		     int width)
 {
-	const struct hq_suite *suite = writer->suite;
-	enum hq_verdict joined = HQ_VERDICT_PASS;
-	size_t count = 0;
+	enum hq_verdict joined;
+	const bool found = hq_axes_verdict(writer->suite, scenario, allocator, &joined);
+	const char *name = found ? hq_verdict_name(joined) : "-";
 
-	for (size_t i = 0; i < suite->count; i++) {
-		const struct hq_result *result = &suite->results[i];
-
-		if (strcmp(result->scenario, scenario) || strcmp(result->allocator, allocator))
-			continue;
-		count++;
-		joined = result->verdict > joined ? result->verdict : joined;
-	}
-	const char *name = count ? hq_verdict_name(joined) : "-";
-
-	fprintf(writer->stream, "  %s%s%s%*s", count ? color_of(writer, joined) : "", name,
-		count ? color_end(writer) : "", width ? width - (int)strlen(name) : 0, "");
+	fprintf(writer->stream, "  %s%s%s%*s", found ? color_of(writer, joined) : "", name,
+		found ? color_end(writer) : "", width ? width - (int)strlen(name) : 0, "");
 }
 
-static void put_rows(const struct writer *writer, const struct table *table)
+static void put_rows(const struct writer *writer, const struct hq_axes *table)
 {
-	const int first = widest(table->scenarios, table->scenario_count, (int)strlen("scenario"));
-	const int other =
-		widest(table->allocators, table->allocator_count, (int)strlen("INCONCLUSIVE"));
+	const int first =
+		hq_axes_width(table->scenarios, table->scenario_count, (int)strlen("scenario"));
+	const int other = hq_axes_width(table->allocators, table->allocator_count,
+					(int)strlen("INCONCLUSIVE"));
 	char clean[300];
 
 	fprintf(writer->stream, "%-*s", first, "scenario");
@@ -297,13 +238,12 @@ static bool ends_with_known(const struct hq_suite *suite)
 
 static int put_table(const struct writer *writer)
 {
-	struct table table = { 0 };
-	const int status = table_make(&table, writer->suite);
+	struct hq_axes table;
+	const int status = hq_axes_make(&table, writer->suite);
 
 	if (status == 0)
 		put_rows(writer, &table);
-	free(table.scenarios);
-	free(table.allocators);
+	hq_axes_clear(&table);
 	return status;
 }
 

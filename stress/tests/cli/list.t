@@ -40,11 +40,12 @@ Lists of scenarios and of parts.
   jemalloc
   mimalloc
   tcmalloc
-  $ "$HEAPQUAKE" list formats | cut -d' ' -f1 | grep -E '^(text|json|junit|tap)$' | sort
+  $ "$HEAPQUAKE" list formats | cut -d' ' -f1 | grep -E '^(text|json|junit|tap|usage)$' | sort
   json
   junit
   tap
   text
+  usage
   $ "$HEAPQUAKE" list workloads | grep -cE '^(churn|none) '
   2
   $ "$HEAPQUAKE" list injectors | grep -cE '^none '
