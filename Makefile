@@ -185,13 +185,18 @@ $(B)/stress/tests/%: stress/tests/%.c $(B)/libheapquake-test.a
 		-lpthread -lm -ldl
 
 # Small programs and libraries that the tests run things on: NAME.c is a program, lib_NAME.c a library,
-# static_NAME.c a program without a dynamic linker.
+# static_NAME.c a program without a dynamic linker, fixed_NAME.c one that is linked to one place in memory.
 TARGETS := $(patsubst stress/tests/targets/%.c,$(B)/targets/%,$(sort $(wildcard stress/tests/targets/*.c)))
 
 $(B)/targets/lib_%: stress/tests/targets/lib_%.c
 	$(call say,TARGET,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MALLOC_IS_OPAQUE) -shared -o $@ $< -ldl -lpthread
+
+$(B)/targets/fixed_%: stress/tests/targets/fixed_%.c
+	$(call say,TARGET,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fPIC -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -fno-pic -no-pie -o $@ $<
 
 $(B)/targets/static_%: stress/tests/targets/static_%.c
 	$(call say,TARGET,$@)

@@ -5,6 +5,7 @@
  * allocator that is first called here, before the environment is set, never sees its options.
  */
 #include <dlfcn.h>
+#include <link.h>
 
 #include "stress/preload/preload.h"
 
@@ -32,6 +33,27 @@ static bool visit(const struct hq_map *map, void *context)
 	return false;
 }
 
+/*
+ * A program that is linked to one place in memory and takes the function's address defines it as
+ * undefined, with its own jump to it for an address: that jump ends with the first library that has
+ * the function, and only libraries come behind us.
+ */
+static bool is_jump(void *function)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return function && dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	       symbol->st_shndx == SHN_UNDEF;
+}
+
+static void *find_first(void)
+{
+	void *const found = dlsym(RTLD_DEFAULT, "malloc");
+
+	return is_jump(found) ? dlsym(RTLD_NEXT, "malloc") : found;
+}
+
 /* The one behind the guard, where a guard is loaded and stands before it. */
 static void *find_malloc(void)
 {
@@ -42,7 +64,7 @@ static void *find_malloc(void)
 		*(void **)&behind_guard = dlsym(RTLD_DEFAULT, "hq_guard_next_malloc");
 	if (behind_guard)
 		behind = behind_guard();
-	return behind ? behind : dlsym(RTLD_DEFAULT, "malloc");
+	return behind ? behind : find_first();
 }
 
 void hq_provider_report(struct hq_wire_status *status)

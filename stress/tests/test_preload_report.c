@@ -61,6 +61,17 @@ Test(preload, reports_who_serves_malloc_and_that_it_is_ready)
 	cr_assert_neq(run.wire->status.ready_ns, 0);
 }
 
+Test(preload, finds_who_serves_a_program_that_only_jumps_to_malloc)
+{
+	struct run run = prepare(REFUSE);
+
+	snprintf(run.calls, sizeof(run.calls), "%s/targets/fixed_address", run.build);
+	if (access(run.calls, X_OK))
+		cr_skip_test("the program of this test is not built");
+	cr_assert_eq(run_it(&run, "main"), 0);
+	cr_assert(strstr(run.wire->status.provider, "libc"), "%s", run.wire->status.provider);
+}
+
 Test(preload, leaves_the_allocator_uncalled_until_the_environment_is_there)
 {
 	struct run run = prepare(REFUSE);
