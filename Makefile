@@ -56,12 +56,12 @@ CONTROL_SRC   := $(call src,stress/observe stress/check stress/compare stress/re
 TARGET_SRC    := $(sort $(wildcard injectors/decide.c injectors/contract.c injectors/syscall/filter.c \
 		 injectors/syscall/split.c))
 
-PROGRAMS := $(B)/heapquake $(B)/heapquake-host $(B)/libheapquake-preload.so \
+OUTPUTS  := $(B)/heapquake $(B)/heapquake-host $(B)/libheapquake-preload.so \
 	    $(B)/libheapquake-guard.so $(B)/libheapquake-recorder.so $(B)/libbedrock.so $(B)/libbedrock-debug.so \
 	    $(B)/libbedrock.a $(if $(FAULTY_SRC),$(B)/libfaulty.so)
 
 .PHONY: all
-all: $(PROGRAMS) ## build everything (the default)
+all: $(OUTPUTS) ## build everything (the default)
 
 # The controller knows workloads by their tables and never runs one; what their code calls is linked
 # all the same.
@@ -241,6 +241,19 @@ stress: setup-stress ## set up, build, run the stress tier; ALLOCATORS="bedrock 
 	@mkdir -p results && echo "the page of this run will be results/stress.html"
 	@$(B)/heapquake run --jobs=$(JOBS) --tags=stress --format text,html:results/stress.html \
 		--allocator=$(if $(ALLOCATORS),$(subst $(space),$(comma),$(strip $(ALLOCATORS))),all) scenarios
+
+# The scenarios are called bedrock-NAME, after the allocator that they are there for.
+program_words = $(subst $(comma), ,$(PROGRAMS))
+program_filter = $(subst |, or ,$(subst $(space),|,$(strip $(patsubst %,bedrock-%[,$(program_words)))))
+ROUNDS ?= 1
+
+.PHONY: programs
+programs: setup-programs ## real programs on every allocator, with time and memory; PROGRAMS=redis,node ROUNDS=3 ALLOCATORS=... choose
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(if $(program_words),$(if $(filter criterion,$(program_words)),tests),tests)
+	@timeout --foreground --signal=INT $$((15 * $(ROUNDS)))m $(B)/heapquake run --tags=programs \
+		$(if $(program_words),--filter="$(program_filter)") --repeat=$(ROUNDS) \
+		--allocator=$(if $(ALLOCATORS),$(subst $(space),$(comma),$(strip $(ALLOCATORS))),all) \
+		--format=usage scenarios
 
 .PHONY: guard
 guard: setup-check ## the heap guard before ordinary programs on every allocator, and every planted bug it can see

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages a job needs and does not find: setup.sh build|check|stress|ports [--print].
+# Installs the Debian packages a job needs and does not find: setup.sh build|check|stress|programs|ports [--print].
 # As root or with passwordless sudo it installs; otherwise it prints the one command and fails, unless
 # only optional ones are missing (what lacks them is skipped by the job itself, with the reason).
 set -euo pipefail
@@ -9,14 +9,17 @@ build="gcc make pkg-config libc6-dev libyaml-dev libjansson-dev libxml2-dev zlib
 page="libjs-chart.js"
 check="$build libcriterion-dev python3-cram clang-format shellcheck strace valgrind procps python3"
 programs="libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 stress-ng rocksdb-tools redis-server redis-tools"
+# What `make programs` runs besides; large, so that nothing else installs it.
+real="clang git libcriterion-dev libpython3.11-testsuite nodejs perl postgresql python3 sqlite3"
 
 case ${1:-} in
 build) needed=$build optional=$page ;;
 check) needed=$check optional="$page chromium-headless-shell $programs musl-tools g++" ;;
 stress) needed=$build optional="$page $programs" ;;
+programs) needed=$build optional="$programs $real" ;;
 ports) needed=$build optional="musl-tools gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
 *)
-	echo "usage: setup.sh build|check|stress|ports [--print]" >&2
+	echo "usage: setup.sh build|check|stress|programs|ports [--print]" >&2
 	exit 2
 	;;
 esac

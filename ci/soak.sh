@@ -4,7 +4,8 @@
 # seed, until the time is over. Nothing goes wrong in such a run, so whatever is found is a promise that
 # the allocator broke on a good day, or a mistake of ours; both must be looked at.
 # SOAK_MINUTES (5), SOAK_JOBS (4), SOAK_SEED (the first; the time in seconds) and SOAK_SCENARIOS choose.
-# Scenarios of the selftest are made to accuse one allocator and stay out. The last batch is finished.
+# Scenarios of the selftest are made to accuse one allocator and stay out, and so do the real programs of
+# `make programs`, which take minutes. The last batch is finished.
 # Exit status: 1 after any FAIL, XPASS, INCONCLUSIVE or ERROR.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
@@ -22,7 +23,7 @@ seed=$first broken=0
 batch() {
 	local status
 	"$build/heapquake" run --no-faults --quiet --jobs="$jobs" --seed="$seed" --allocator=all \
-		--tags="not selftest" --results="$folder/$seed" \
+		--tags="not selftest and not programs" --results="$folder/$seed" \
 		--format="text:$folder/$seed.txt,json:$folder/$seed.json" "${scenarios[@]}"
 	status=$?
 	case $status in
