@@ -118,7 +118,18 @@ $(B)/libbedrock.a: $(filter-out %/operators.o,$(call obj,$(BEDROCK_SRC))) \
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(B)/obj/allocator/%.o $(B)/archive/allocator/%.o $(B)/checked/allocator/%.o: CFLAGS += -fvisibility=hidden -ftls-model=initial-exec $(MALLOC_IS_OPAQUE)
+# For programs under the address sanitizer, which is told of every block. Without malloc and the operators:
+# those are the sanitizer's own.
+$(B)/told/%.o: %.c
+	$(call say,CC,$< for the address sanitizer)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -DBEDROCK_TELL_ASAN $(CFLAGS) -fsanitize=address -fno-omit-frame-pointer -MMD -MP -c -o $@ $<
+
+$(B)/libbedrock-asan.a: $(patsubst %.c,$(B)/told/%.o,$(filter-out %/interpose.c %/operators.c,$(BEDROCK_SRC)))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
+
+$(B)/obj/allocator/%.o $(B)/archive/allocator/%.o $(B)/checked/allocator/%.o $(B)/told/allocator/%.o: CFLAGS += -fvisibility=hidden -ftls-model=initial-exec $(MALLOC_IS_OPAQUE)
 $(B)/obj/stress/host/%.o $(B)/obj/stress/workload/%.o: CFLAGS += $(MALLOC_IS_OPAQUE)
 $(B)/obj/stress/%.o $(B)/obj/injectors/%.o: CFLAGS += $(PKG_CFLAGS)
 
@@ -183,6 +194,31 @@ $(B)/stress/tests/%: stress/tests/%.c $(B)/libheapquake-test.a
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(B)/libheapquake-test.a $(PKG_LIBS) $(if $(findstring /test_,$<),-lcriterion) \
 		-lpthread -lm -ldl
+
+# A program with planted errors, on bedrock in every way that a tool can meet it.
+PLANTED := $(B)/planted/preloaded $(B)/planted/linked $(B)/planted/prefixed
+PLANTED_CFLAGS := $(filter-out -fsanitize% -O%,$(CFLAGS)) -O1 $(MALLOC_IS_OPAQUE)
+
+$(B)/planted/preloaded: allocator/tests/planted.c
+	$(call say,TEST,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(PLANTED_CFLAGS) -o $@ $<
+
+$(B)/planted/linked: allocator/tests/planted.c $(B)/libbedrock.a
+	$(call say,TEST,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(PLANTED_CFLAGS) -o $@ $< $(B)/libbedrock.a -lpthread
+
+$(B)/planted/prefixed: allocator/tests/planted.c $(B)/libbedrock.a
+	$(call say,TEST,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -DPLANTED_PREFIXED $(PLANTED_CFLAGS) -o $@ $< $(B)/libbedrock.a -lpthread
+
+$(B)/planted/asan: allocator/tests/planted.c $(B)/libbedrock-asan.a
+	$(call say,TEST,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -DPLANTED_PREFIXED $(PLANTED_CFLAGS) -fsanitize=address -o $@ $< \
+		$(B)/libbedrock-asan.a -lpthread
 
 # Small programs and libraries that the tests run things on: NAME.c is a program, lib_NAME.c a library,
 # static_NAME.c a program without a dynamic linker, fixed_NAME.c one that is linked to one place in memory.
@@ -297,6 +333,7 @@ bench: all $(BENCHES) $(ALLOC_BENCHES) $(TARGETS) ## print measured ratios; BENC
 .PHONY: asan
 asan: setup-check ## unit and stress programs under the address and undefined behaviour sanitizers
 	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=asan tests
+	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT= build/planted/asan
 	@bash ci/sanitize.sh asan
 
 .PHONY: tsan
@@ -310,8 +347,8 @@ debug: setup-check ## bedrock's unit and stress programs with all of its invaria
 	@bash ci/sanitize.sh debug
 
 .PHONY: valgrind
-valgrind: setup-check ## stress programs and unit tests under memcheck
-	@$(MAKE) --no-print-directory -j$(JOBS) tests
+valgrind: setup-check ## planted errors, stress programs and unit tests under memcheck
+	@$(MAKE) --no-print-directory -j$(JOBS) all tests $(PLANTED)
 	@BUILD=$(B) bash ci/valgrind.sh
 
 .PHONY: ports

@@ -39,6 +39,8 @@ units() {
 }
 
 [ "$variant" = tsan ] || units || failed=1
+# Errors planted in the blocks of bedrock, as it is linked into programs under the sanitizer.
+[ "$variant" != asan ] || BUILD=build python3 ci/planted.py asan || failed=1
 for report in "$logs"/*; do
 	[ -s "$report" ] || continue
 	grep -qvE "$REPORT_NOTES" "$report" || continue

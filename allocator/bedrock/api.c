@@ -73,6 +73,35 @@ static void *bedrock_finish(void *block)
 	return bedrock_likely(block != NULL) ? block : bedrock_fail(ENOMEM);
 }
 
+/* Which class serves the request, or none. */
+static unsigned bedrock_class_of_request(const struct bedrock_large_request *request)
+{
+	if (request->align_bytes > 1)
+		return bedrock_class_for_aligned(request->bytes, request->align_bytes);
+	return request->bytes <= BEDROCK_SMALL_MAX_BYTES ? bedrock_class_for(request->bytes)
+							 : BEDROCK_CLASS_NONE;
+}
+
+/* The same under a tool that looks on. It is zeroed here, where the tool can be told before. */
+static __attribute__((noinline)) void *
+bedrock_alloc_watched(const struct bedrock_large_request *request)
+{
+	struct bedrock_large_request longer = {
+		.bytes = request->bytes + BEDROCK_WATCH_TAIL_BYTES,
+		.align_bytes = request->align_bytes,
+	};
+	unsigned class_index = bedrock_class_of_request(&longer);
+	void *block = bedrock_alloc_once(&longer, class_index);
+
+	if (!block) {
+		bedrock_watch_release(&bedrock_heap.watch, 0);
+		block = bedrock_alloc(&longer, class_index);
+	}
+	if (block)
+		bedrock_watch_give(block, request->bytes, request->is_zero_wanted);
+	return block;
+}
+
 __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
 {
 	const struct bedrock_large_request request = { .bytes = bytes, .align_bytes = 1 };
@@ -81,6 +110,8 @@ __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
 		return bedrock_fail(ENOMEM);
 	if (bytes > BEDROCK_SMALL_MAX_BYTES) {
 		bedrock_heap_ensure(&bedrock_heap);
+		if (bedrock_unlikely(bedrock_heap.space.is_watched))
+			return bedrock_finish(bedrock_alloc_watched(&request));
 		return bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE));
 	}
 	unsigned class_index = bedrock_class_for(bytes);
@@ -91,6 +122,8 @@ __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
 	if (bedrock_likely(block != NULL))
 		return block;
 	bedrock_heap_ensure(&bedrock_heap);
+	if (bedrock_unlikely(bedrock_heap.space.is_watched))
+		return bedrock_finish(bedrock_alloc_watched(&request));
 	return bedrock_finish(bedrock_alloc(&request, class_index));
 }
 
@@ -104,12 +137,14 @@ __attribute__((noinline)) void *bedrock_calloc_slow(size_t bytes)
 
 	if (bytes > PTRDIFF_MAX)
 		return bedrock_fail(ENOMEM);
+	bedrock_heap_ensure(&bedrock_heap);
+	if (bedrock_unlikely(bedrock_heap.space.is_watched))
+		return bedrock_finish(bedrock_alloc_watched(&request));
 	if (bytes <= BEDROCK_SMALL_MAX_BYTES) {
 		void *block = bedrock_malloc_slow(bytes);
 
 		return block ? memset(block, 0, bytes) : NULL;
 	}
-	bedrock_heap_ensure(&bedrock_heap);
 	return bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE));
 }
 
@@ -120,7 +155,9 @@ __attribute__((noinline)) void bedrock_free_slow(void *block)
 	bedrock_cache_hot(class_index)->room++;
 	if (bedrock_cache_free_own(block, class_index))
 		return;
-	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
+	if (bedrock_unlikely(bedrock_heap.space.is_watched))
+		bedrock_watch_free(&bedrock_heap.watch, block);
+	else if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
 		bedrock_large_free(block);
 	else
 		bedrock_cache_free(block, class_index);
@@ -160,6 +197,8 @@ size_t bedrock_malloc_usable_size(void *block)
 {
 	if (!block)
 		return 0;
+	if (bedrock_unlikely(bedrock_heap.space.is_watched))
+		return bedrock_watch_expect(block) ? bedrock_watch_bytes(block) : 0;
 	bedrock_live_asked("size", block);
 	return bedrock_fast_bytes(block);
 }
@@ -172,7 +211,9 @@ static void *bedrock_alloc_aligned_slow(unsigned class_index, size_t align_bytes
 	if (bytes > PTRDIFF_MAX || align_bytes > PTRDIFF_MAX)
 		return NULL;
 	bedrock_heap_ensure(&bedrock_heap);
-	void *block = bedrock_alloc(&request, class_index);
+	void *block = bedrock_unlikely(bedrock_heap.space.is_watched)
+			      ? bedrock_alloc_watched(&request)
+			      : bedrock_alloc(&request, class_index);
 
 	bedrock_tick();
 	return block;
@@ -281,8 +322,18 @@ static void *bedrock_resize(void *block, size_t usable_bytes, size_t bytes)
 	return resized;
 }
 
+/* Under a tool that looks on a block always moves, so that pointers to the old one are found. */
+static __attribute__((noinline)) void *bedrock_realloc_watched(void *block, size_t bytes)
+{
+	if (!bedrock_watch_expect(block))
+		return NULL;
+	return bedrock_realloc_copy(block, bedrock_watch_bytes(block), bytes);
+}
+
 static void *bedrock_realloc_block(void *block, size_t bytes)
 {
+	if (bedrock_unlikely(bedrock_heap.space.is_watched))
+		return bedrock_realloc_watched(block, bytes);
 	bedrock_live_asked("realloc", block);
 	unsigned class_index = bedrock_chunk_class_of(block);
 	size_t usable_bytes = bedrock_fast_bytes(block);
@@ -327,6 +378,7 @@ uint64_t bedrock_purge(void)
 {
 	bedrock_heap_ensure(&bedrock_heap);
 	bedrock_cache_flush();
+	bedrock_watch_release(&bedrock_heap.watch, 0);
 	return bedrock_decay_purge(&bedrock_heap);
 }
 

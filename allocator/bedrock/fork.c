@@ -57,6 +57,7 @@ static void bedrock_fork_prepare(void)
 	bedrock_lock_take(&heap->relief.lock);
 	bedrock_cache_lock_own();
 	bedrock_lock_take(&heap->arenas_lock);
+	bedrock_lock_take(&heap->watch.lock);
 	bedrock_fork_take_arenas(heap);
 	bedrock_lock_take(&heap->huge.lock);
 	bedrock_lock_take(&heap->space.lock);
@@ -71,6 +72,7 @@ static void bedrock_fork_release(void)
 	bedrock_lock_give(&heap->space.lock);
 	bedrock_lock_give(&heap->huge.lock);
 	bedrock_fork_give_arenas(heap);
+	bedrock_lock_give(&heap->watch.lock);
 	bedrock_lock_give(&heap->arenas_lock);
 	bedrock_cache_unlock_own();
 	bedrock_lock_give(&heap->relief.lock);

@@ -79,6 +79,7 @@ static void bedrock_heap_init_parts(struct bedrock_heap *heap)
 	bedrock_options_init(&heap->options);
 	bedrock_relief_init(&heap->relief);
 	bedrock_ctl_init(&heap->ctl);
+	bedrock_watch_init(&heap->watch);
 	bedrock_space_init(&heap->space);
 	bedrock_meta_init(&heap->meta);
 	heap->meta.limit = &heap->space.limit;
@@ -87,6 +88,7 @@ static void bedrock_heap_init_parts(struct bedrock_heap *heap)
 	bedrock_store_relaxed(&heap->arena_count, 1);
 	bedrock_store_release(&heap->arenas[0], &heap->first_arena);
 	bedrock_heap_configure(heap);
+	heap->space.is_watched = heap->options.is_annotate && bedrock_tell_is_heard();
 	heap->has_thread_key = bedrock_os_key_create(&heap->thread_key, bedrock_cache_end) == 0;
 }
 

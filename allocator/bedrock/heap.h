@@ -25,6 +25,7 @@
 #include "allocator/bedrock/relief.h"
 #include "allocator/bedrock/space.h"
 #include "allocator/bedrock/topology.h"
+#include "allocator/bedrock/watch.h"
 
 struct bedrock_cache;
 
@@ -71,6 +72,7 @@ struct bedrock_heap {
 	struct bedrock_huge huge;
 	struct bedrock_relief relief;
 	struct bedrock_ctl ctl;
+	struct bedrock_watch watch;
 	/* Caches of threads that have ended, linked through their first words; under meta.lock. */
 	struct bedrock_cache *spare_caches;
 	/* All of them, those in use included. */
@@ -94,6 +96,12 @@ static inline void bedrock_heap_ensure(struct bedrock_heap *heap)
 {
 	if (bedrock_unlikely(!bedrock_load_acquire(&heap->is_ready)))
 		bedrock_heap_init(heap);
+}
+
+/* May threads have caches? */
+static inline bool bedrock_heap_may_cache(const struct bedrock_heap *heap)
+{
+	return heap->options.is_tcache && !heap->space.is_watched;
 }
 
 /* The arena this thread should ask now. `thread_index` decides when CPUs do not. */

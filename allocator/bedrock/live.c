@@ -9,6 +9,7 @@
 
 #include "allocator/bedrock/atomic.h"
 #include "allocator/bedrock/fast.h"
+#include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/misuse.h"
 #include "allocator/bedrock/os.h"
 
@@ -109,6 +110,11 @@ bool bedrock_live_remove(const void *block)
 	       bedrock_load_relaxed(&bedrock_live_map.has_gaps);
 }
 
+bool bedrock_live_knows(const void *block)
+{
+	return bedrock_live_leaf_of((uintptr_t)block, false) != NULL;
+}
+
 /* The last live block that begins in the word of an address, and not behind it; or 0. */
 static uintptr_t bedrock_live_last_in_word(struct bedrock_live_leaf *leaf, uintptr_t address)
 {
@@ -154,6 +160,14 @@ enum bedrock_live bedrock_live_find(const void *address, void **start)
 							       : BEDROCK_LIVE_FOREIGN;
 }
 
+bool bedrock_live_is_block(const void *block)
+{
+	void *start;
+
+	return bedrock_load_relaxed(&bedrock_live_map.has_gaps) ||
+	       bedrock_live_find(block, &start) == BEDROCK_LIVE_BLOCK;
+}
+
 #if BEDROCK_DEBUG >= 3
 
 static _Noreturn void bedrock_live_accuse(const char *call, const void *address)
@@ -180,36 +194,34 @@ static void bedrock_live_fill(void *block, int byte)
 
 void *bedrock_live_given(void *block)
 {
-	if (block && !bedrock_live_add(block))
+	if (block && !bedrock_heap.space.is_watched && !bedrock_live_add(block))
 		bedrock_misuse_given_twice(block);
 	return block;
 }
 
 void *bedrock_live_filled(void *block)
 {
-	if (block)
+	if (block && !bedrock_heap.space.is_watched)
 		bedrock_live_fill(block, BEDROCK_LIVE_FRESH_BYTE);
 	return bedrock_live_given(block);
 }
 
 void bedrock_live_taken(const char *call, const void *block)
 {
-	if (!bedrock_live_remove(block))
+	if (!bedrock_heap.space.is_watched && !bedrock_live_remove(block))
 		bedrock_live_accuse(call, block);
 }
 
 void bedrock_live_freed(void *block)
 {
 	bedrock_live_taken("free", block);
-	bedrock_live_fill(block, BEDROCK_LIVE_FREED_BYTE);
+	if (!bedrock_heap.space.is_watched)
+		bedrock_live_fill(block, BEDROCK_LIVE_FREED_BYTE);
 }
 
 void bedrock_live_asked(const char *call, const void *block)
 {
-	void *start;
-
-	if (!bedrock_load_relaxed(&bedrock_live_map.has_gaps) &&
-	    bedrock_live_find(block, &start) != BEDROCK_LIVE_BLOCK)
+	if (!bedrock_heap.space.is_watched && !bedrock_live_is_block(block))
 		bedrock_live_accuse(call, block);
 }
 

@@ -35,6 +35,12 @@ bool bedrock_live_add(const void *block);
 /* It is not any more. -> false: it was not, and the map has no gaps. */
 bool bedrock_live_remove(const void *block);
 
+/* Is it the program's? Yes also if the map has gaps, and it may be in one. */
+bool bedrock_live_is_block(const void *block);
+
+/* Has the map ever noted a block near to this one, that is in the same 4 MiB? */
+bool bedrock_live_knows(const void *block);
+
 /* What is at an address; *start is the block that it is inside of. */
 enum bedrock_live bedrock_live_find(const void *address, void **start);
 

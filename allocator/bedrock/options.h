@@ -76,6 +76,8 @@ struct bedrock_options {
 	bool is_abort_conf;
 	/* Each accepted entry is named on stderr. */
 	bool is_confirm_conf;
+	/* A tool that looks on is told of every block: see watch.h. */
+	bool is_annotate;
 	/* The statistics are printed when the process ends. */
 	bool is_stats_print;
 };

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/tell.h"
 
 /* Not every C library comes with the kernel's headers. */
 #if __has_include(<linux/futex.h>)
@@ -123,6 +124,7 @@ int bedrock_os_unmap(void *address, size_t bytes)
 {
 	int saved_errno = errno;
 
+	bedrock_tell_unmapped(address, bytes);
 	return bedrock_os_result(bedrock_os_table.munmap(address, bytes) != 0, saved_errno);
 }
 

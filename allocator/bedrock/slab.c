@@ -12,6 +12,7 @@
 
 #include "allocator/bedrock/arena.h"
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/tell.h"
 
 #define BEDROCK_REMOTE_COUNT_SHIFT  48
 #define BEDROCK_REMOTE_POINTER_MASK ((UINT64_C(1) << BEDROCK_REMOTE_COUNT_SHIFT) - 1)
@@ -114,6 +115,9 @@ static int bedrock_slab_create(struct bedrock_arena *arena, unsigned class_index
 	run->block_bytes = (uint32_t)bedrock_class_bytes(class_index);
 	run->capacity = (uint16_t)(run->page_count * BEDROCK_PAGE_BYTES / run->block_bytes);
 	run->listed = BEDROCK_SLAB_UNLISTED;
+	/* Blocks may have been hidden there: see watch.h. */
+	if (bedrock_unlikely(arena->pages.space->is_watched))
+		bedrock_tell_shown(bedrock_run_start(run), run->page_count * BEDROCK_PAGE_BYTES);
 	bedrock_store_relaxed(&bin->slab_count, bedrock_load_relaxed(&bin->slab_count) + 1);
 	bedrock_slab_list(bin, run);
 	return 0;

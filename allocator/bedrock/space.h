@@ -52,6 +52,8 @@ struct bedrock_space {
 	_Atomic(uint64_t) lost_bytes;
 	/* Pages that the kernel says it has dropped are zero; set once. */
 	bool is_purge_trusted;
+	/* A tool looks on, and no thread has a cache: see watch.h. Decided once. */
+	bool is_watched;
 	/* Written with the options. */
 	enum bedrock_thp thp;
 	/* How much of it all may be resident. */

@@ -230,7 +230,7 @@ static void start_become(const char *program, const char *name)
 	setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0", 1);
 	setenv("BEDROCK_CONF",
 	       "no_such_option:1,percpu_arena:phycpu,memory_limit:cgroup,dirty_decay_ms:20,"
-	       "confirm_conf:true",
+	       "confirm_conf:true,annotate:false",
 	       1);
 	if (!freopen("/dev/null", "w", stderr))
 		_exit(1);

@@ -119,7 +119,8 @@ Test(options, bad_limits_are_refused)
 Test(options, words_and_flags_of_jemalloc_are_known)
 {
 	const char *text = "percpu_arena:phycpu,zero_realloc:alloc,abort_conf:true,"
-			   "confirm_conf:true,trust_madvise:true,stats_print:true";
+			   "confirm_conf:true,trust_madvise:true,stats_print:true,"
+			   "annotate:false";
 
 	cr_assert_eq(bedrock_options_parse(&options, text), 0);
 	cr_assert_eq(options.percpu_arena, BEDROCK_PERCPU_CORE);
@@ -128,6 +129,7 @@ Test(options, words_and_flags_of_jemalloc_are_known)
 	cr_assert_eq(options.is_confirm_conf, true);
 	cr_assert_eq(options.is_trust_madvise, true);
 	cr_assert_eq(options.is_stats_print, true);
+	cr_assert_eq(options.is_annotate, false);
 }
 
 Test(options, misspelt_word_is_named_with_the_nearest)
