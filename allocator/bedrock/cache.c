@@ -65,7 +65,7 @@ static struct bedrock_cache *bedrock_cache_adopt(struct bedrock_heap *heap,
 
 static struct bedrock_cache *bedrock_cache_create(struct bedrock_heap *heap)
 {
-	if (!heap->has_thread_key || !bedrock_heap_may_cache(heap))
+	if (!heap->has_thread_key || !bedrock_heap_caches(heap))
 		return NULL;
 	if (bedrock_thread_holiday > 0) {
 		bedrock_thread_holiday--;
@@ -574,8 +574,7 @@ bool bedrock_cache_is_tick(void)
 bool bedrock_cache_is_settled(void)
 {
 	return bedrock_thread_phase == BEDROCK_THREAD_CACHED ||
-	       (bedrock_thread_phase == BEDROCK_THREAD_NEW &&
-		!bedrock_heap_may_cache(&bedrock_heap));
+	       (bedrock_thread_phase == BEDROCK_THREAD_NEW && !bedrock_heap_caches(&bedrock_heap));
 }
 
 void bedrock_cache_lock_own(void)

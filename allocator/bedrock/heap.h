@@ -98,8 +98,8 @@ static inline void bedrock_heap_ensure(struct bedrock_heap *heap)
 		bedrock_heap_init(heap);
 }
 
-/* May threads have caches? */
-static inline bool bedrock_heap_may_cache(const struct bedrock_heap *heap)
+/* Does it let threads have caches? */
+static inline bool bedrock_heap_caches(const struct bedrock_heap *heap)
 {
 	return heap->options.is_tcache && !heap->space.is_watched;
 }
