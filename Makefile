@@ -245,7 +245,7 @@ $(B)/targets/%: stress/tests/targets/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -o $@ $< -ldl -lpthread
 
 .PHONY: tests
-tests: $(TESTS) $(STRESSES) $(TARGETS) $(B)/bench/instructions ## build the tests without running them
+tests: $(TESTS) $(STRESSES) $(TARGETS) $(B)/bench/instructions $(B)/bench/replay ## build the tests without running them
 
 .PHONY: stresses
 stresses: $(STRESSES)
@@ -313,12 +313,19 @@ BENCHES := $(patsubst %.c,$(B)/%,$(sort $(wildcard allocator/tests/bench_*.c inj
 
 # Programs that allocate for allocators to be preloaded into; never built with a sanitizer.
 ALLOC_BENCHES := $(patsubst allocator/bench/%.c,$(B)/bench/%,$(sort \
-		 $(wildcard allocator/bench/bench_*.c) allocator/bench/instructions.c))
+		 $(wildcard allocator/bench/bench_*.c) allocator/bench/instructions.c)) $(B)/bench/replay
 
 $(B)/bench/instructions: allocator/bench/instructions.c
 	$(call say,BENCH,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -MMD -MP -MF $@.d -o $@ $<
+
+# Replays traces, for allocators to be preloaded into as well.
+$(B)/bench/replay: stress/tests/replay.c $(B)/libheapquake-test.a
+	$(call say,BENCH,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -MMD -MP -MF $@.d -o $@ $< \
+		$(B)/libheapquake-test.a -lz -lpthread
 
 $(B)/bench/bench_%: allocator/bench/bench_%.c allocator/bench/measure.c
 	$(call say,BENCH,$@)

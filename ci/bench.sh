@@ -9,7 +9,7 @@ names=("$@")
 if [ $# = 0 ]; then
 	mapfile -t names < <(find "$build" -path '*/tests/bench_*' -type f -executable ! -path '*/obj/*' \
 		-printf '%f\n' | sed 's/^bench_//' | sort)
-	names+=(driver guard instructions alloc)
+	names+=(driver guard record instructions alloc)
 fi
 status=0
 
@@ -71,6 +71,10 @@ for name in "${names[@]}"; do
 			run guard_calls || status=1
 			run stamp || status=1
 		fi
+		;;
+	record)
+		echo "== record"
+		python3 ci/bench_record.py "$build" || status=1
 		;;
 	instructions)
 		echo "== instructions"

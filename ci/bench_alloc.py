@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # How fast and how lean allocators are: bench_alloc.py BUILD [--full]. Runs the programs of allocator/bench, and
-# heapquake's insert-scan, on bedrock and its peers in turn, and prints ratios to the best peer of each row: below 1.00
-# bedrock leads. Judges nothing. CPU time, not elapsed time, so that a busy machine does little harm; the minima are
-# what to compare. ROUNDS, ROWS=hot,ring, ONLY and PEERS (see bench_peers.py) choose; OUT=FILE.json keeps every sample.
+# heapquake's insert-scan and recorded traces, on bedrock and its peers in turn, and prints ratios to the best peer of
+# each row: below 1.00 bedrock leads. Judges nothing. CPU time, not elapsed time, so that a busy machine does little
+# harm; the minima are what to compare. ROUNDS, ROWS=hot,ring,traces, ONLY and PEERS (see bench_peers.py) choose;
+# OUT=FILE.json keeps every sample.
 import concurrent.futures
 import ctypes
 import glob
@@ -22,6 +23,7 @@ TIMEOUT_S = 120
 SETTLE_MS = 1000
 # From here on a heap says more about an allocator than about what it keeps for itself.
 LARGER_KIB = 3 << 10
+TRACE_LOOPS = 20
 SETTLED = ("rows", "server", "medium", "large")
 QUANTILES = ("p99", "p99_9", "p99_99")
 # What is expected always holds: to ask for a metric is how to have it in the report.
@@ -48,11 +50,15 @@ class Bench:
         names = [os.path.basename(path)[6:] for path in glob.glob(build + "/bench/bench_*") if not path.endswith(".d")]
         self.rows = [name for name in sorted(names) if not only or name in only]
         self.is_scanning = not only or "insert-scan" in only
+        paths = glob.glob("scenarios/traces/*.hqtrace") if not only or "traces" in only else []
+        self.traces = [os.path.basename(path).partition(".")[0] for path in sorted(paths)]
         self.scan_rows = "60k" if is_full else "15k"
 
     def run(self, row, peer, is_thp, settle_ms=0):
         """One run of a program -> its figures, or None if it failed."""
-        command = [f"{self.build}/bench/bench_{row}", self.scale, str(settle_ms)]
+        return self.run_command([f"{self.build}/bench/bench_{row}", self.scale, str(settle_ms)], peer, is_thp)
+
+    def run_command(self, command, peer, is_thp):
         prepare = None if is_thp else lambda: ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
         try:
             done = subprocess.run(command, env=environment(self.peers[peer]), capture_output=True, text=True,
@@ -71,6 +77,16 @@ class Bench:
                 figures = self.run(row, peer, is_thp)
                 if figures:
                     samples[row][peer].append(figures)
+        return samples
+
+    def measure_traces(self):
+        samples = {trace: {peer: [] for peer in self.peers} for trace in self.traces}
+        for peer in turns(self.peers, self.rounds):
+            for trace in self.traces:
+                command = [self.build + "/bench/replay", trace, str(TRACE_LOOPS * int(self.scale)), "0"]
+                figures = self.run_command(command, peer, True)
+                if figures:
+                    samples[trace][peer].append(figures)
         return samples
 
     def measure_left(self, is_thp):
@@ -170,10 +186,7 @@ def report_programs(bench, samples, left, title):
     print_table("CPU time, minima: ratio to the best peer", cpu, peers, "us")
     print_table("CPU time, medians", table_of(samples, peers, median, "cpu_us"), peers, "us")
     print_table("peak resident memory, medians, larger heaps", larger, peers, "KiB")
-    print_head("peak resident over requested", peers)
-    for row, values in larger.items():
-        cells = [values[peer] / requested[row][peer] if values[peer] and requested[row][peer] else None for peer in peers]
-        print(f"{row:14}" + "".join(f"{cell:10.2f}" if cell else f"{'-':>10}" for cell in cells))
+    print_over_requested(larger, memory, requested, peers)
     print_table("page faults, medians", table_of(samples, peers, median, "faults"), peers, "")
     kept = {row: {peer: left[row, peer]["left_kib"] if (row, peer) in left else None for peer in peers}
             for row in SETTLED if row in samples}
@@ -183,6 +196,25 @@ def report_programs(bench, samples, left, title):
         if own and own["peak_kib"]:
             print(f"{row}: bedrock keeps {own['left_kib'] / own['peak_kib']:.0%} of its peak")
     print_means(cpu, larger, peers)
+
+
+def print_over_requested(rows, memory, requested, peers):
+    print_head("peak resident over requested", peers)
+    for row in rows:
+        cells = [memory[row][peer] / requested[row][peer] if memory[row][peer] and requested[row][peer] else None
+                 for peer in peers]
+        print(f"{row:14}" + "".join(f"{cell:10.2f}" if cell else f"{'-':>10}" for cell in cells))
+
+
+def report_traces(bench, samples):
+    peers = list(bench.peers)
+    cpu = table_of(samples, peers, least, "cpu_us")
+    memory = table_of(samples, peers, median, "peak_kib")
+    print("\n== traces: recorded calls of real programs (docs/traces.md), each block written to as far as its pages")
+    print_table("CPU time, minima: ratio to the best peer", cpu, peers, "us")
+    print_over_requested(samples, memory, table_of(samples, peers, median, "requested_kib"), peers)
+    print_table("page faults, medians", table_of(samples, peers, median, "faults"), peers, "")
+    print_means(cpu, memory, peers)
 
 
 def report_scan(bench, samples):
@@ -208,12 +240,15 @@ def main():
     is_full = "--full" in sys.argv[2:]
     bench = Bench(sys.argv[1], is_full)
     kept = {}
-    for is_thp in (True, False) if is_full else (True,):
+    for is_thp in (() if not bench.rows else (True, False) if is_full else (True,)):
         title = "huge pages as the system has them" if is_thp else "no huge pages"
         samples, left = bench.measure_programs(is_thp), bench.measure_left(is_thp)
         report_programs(bench, samples, left, title)
         kept["thp" if is_thp else "no_thp"] = samples
         kept["left_thp" if is_thp else "left_no_thp"] = {"/".join(job): figures for job, figures in left.items()}
+    if bench.traces:
+        kept["traces"] = bench.measure_traces()
+        report_traces(bench, kept["traces"])
     if bench.is_scanning:
         kept["insert_scan"] = bench.measure_scan()
         report_scan(bench, kept["insert_scan"])
