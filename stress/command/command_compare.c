@@ -16,6 +16,8 @@
 #include "stress/command/report_files.h"
 #include "stress/command/version.h"
 #include "stress/compare/table.h"
+#include "stress/plan/scenario.h"
+#include "stress/plan/scenario_files.h"
 #include "stress/plan/words.h"
 #include "stress/report/page.h"
 #include "stress/report/run_folder.h"
@@ -32,6 +34,7 @@ struct compare {
 	size_t claim_count;
 	struct hq_comparison comparison;
 	struct hq_compare_outcome outcome;
+	struct hq_scenario scenario; /* for its section `compare`; empty for a program */
 };
 
 static const char *const formats[] = { "html", "json", "text", NULL };
@@ -95,11 +98,40 @@ static int check_side(const struct hq_cases *cases, enum hq_side side)
 	return 0;
 }
 
+/* The scenario's own comparison counts where the command line has none. */
+static int read_own(struct compare *compare)
+{
+	struct hq_complaints complaints;
+	struct hq_error ignored;
+	char **files = NULL;
+
+	if (compare->invocation->program || !compare->invocation->words ||
+	    hq_scenario_files_find(compare->invocation->words, compare->invocation->path, &files,
+				   &ignored))
+		return 0;
+	const bool one = files[0] && !files[1];
+	const int status = one ? hq_scenario_read(files[0], &compare->scenario, &complaints) : 0;
+
+	hq_words_free(files);
+	if (status)
+		hq_complaints_print(&complaints, stderr);
+	return status ? HQ_EXIT_USAGE : 0;
+}
+
+static char *const *settings_of(const struct compare *compare, enum hq_side side)
+{
+	const struct hq_settings *settings = &compare->invocation->settings;
+	const enum hq_side wanted = settings->same_sides ? HQ_SIDE_A : side;
+
+	if (settings->side_a || settings->side_b)
+		return wanted == HQ_SIDE_A ? settings->side_a : settings->side_b;
+	return compare->scenario.compare.sides[wanted];
+}
+
 static int make_side(struct compare *compare, enum hq_side side)
 {
 	const struct hq_settings *settings = &compare->invocation->settings;
-	char *const *own =
-		side == HQ_SIDE_A || settings->same_sides ? settings->side_a : settings->side_b;
+	char *const *own = settings_of(compare, side);
 	struct hq_invocation invocation = *compare->invocation;
 	int status = 0;
 
@@ -134,7 +166,11 @@ static int make_sides(struct compare *compare)
 
 	if (settings->same_sides && settings->side_b)
 		return complain("--aa runs side A against itself; leave --b out");
-	if (!settings->same_sides && !settings->side_a && !settings->side_b)
+	status = read_own(compare);
+	if (status)
+		return status;
+	if (!settings->same_sides && !settings_of(compare, HQ_SIDE_A) &&
+	    !settings_of(compare, HQ_SIDE_B))
 		return complain("say what differs: --a KEY=VALUE and --b KEY=VALUE, or --aa");
 	status = make_side(compare, HQ_SIDE_A);
 	if (!status)
@@ -144,9 +180,18 @@ static int make_sides(struct compare *compare)
 
 /* ---- how it is judged ---- */
 
+/* Are the sides those that the scenario compares? Only then do its claims mean anything. */
+static bool is_own(const struct compare *compare)
+{
+	const struct hq_settings *settings = &compare->invocation->settings;
+
+	return !settings->side_a && !settings->side_b && !settings->same_sides;
+}
+
 static int read_claims(struct compare *compare)
 {
-	char **texts = compare->invocation->settings.claims;
+	char **asked = compare->invocation->settings.claims;
+	char **texts = asked || !is_own(compare) ? asked : compare->scenario.compare.claims;
 	const bool is_host = compare->sides[HQ_SIDE_A].plans[0].is_host;
 	struct hq_error error;
 
@@ -220,10 +265,22 @@ static int write_report(const void *cookie, const char *format, FILE *stream, bo
 	return hq_compared_print(&reported->compared, stream);
 }
 
+static void add_published(const struct compare *compare, struct hq_compared *compared)
+{
+	const struct hq_scenario_compare *own = &compare->scenario.compare;
+
+	compared->source = own->source;
+	for (size_t i = 0; is_own(compare) && i < own->published_count; i++)
+		compared->published[compared->published_count++] = (struct hq_compared_claim){
+			.metric = own->published[i].metric,
+			.change = own->published[i].change,
+		};
+}
+
 static int report(struct compare *compare, const char *scenario, struct hq_report_files *files)
 {
 	const struct hq_settings *settings = &compare->invocation->settings;
-	const struct reported reported = {
+	struct reported reported = {
 		.compare = compare,
 		.compared = { .comparison = &compare->comparison,
 			      .scenario = scenario,
@@ -242,6 +299,7 @@ static int report(struct compare *compare, const char *scenario, struct hq_repor
 	};
 	struct hq_error error;
 
+	add_published(compare, &reported.compared);
 	if (hq_report_files_write(files, &source, settings, &error)) {
 		complain(error.text);
 		return HQ_EXIT_ERROR;
@@ -282,7 +340,9 @@ static int run_pairs(struct compare *compare, struct hq_report_files *files)
 {
 	const struct hq_settings *settings = &compare->invocation->settings;
 	const struct hq_suite_settings suite = suite_settings(compare);
-	const size_t usual = settings->budget_ns ? HQ_PAIRS_MAX : PAIRS_USUAL;
+	const size_t own = compare->scenario.compare.pairs ? (size_t)compare->scenario.compare.pairs
+							   : PAIRS_USUAL;
+	const size_t usual = settings->budget_ns ? HQ_PAIRS_MAX : own;
 	const struct hq_compare_stop stop = {
 		.pairs = settings->pairs ? (size_t)settings->pairs : usual,
 		.budget_ns = settings->budget_ns,
@@ -337,5 +397,6 @@ int hq_command_compare(struct hq_invocation *invocation)
 	hq_cases_clear(&compare.sides[HQ_SIDE_A]);
 	hq_cases_clear(&compare.sides[HQ_SIDE_B]);
 	hq_comparison_clear(&compare.comparison);
+	hq_scenario_clear(&compare.scenario);
 	return status;
 }

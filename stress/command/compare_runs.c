@@ -56,6 +56,32 @@ static void draw_order(struct runs *runs)
 		gsl_rng_free(draws);
 }
 
+/* Each part has three series of its own. */
+static void enter_parts(struct runs *runs, size_t pair, enum hq_side side,
+			const struct hq_result *result)
+{
+	for (size_t i = 0; i < result->part_count; i++) {
+		const struct hq_result_part *part = &result->parts[i];
+		const struct {
+			const char *metric;
+			enum hq_unit unit;
+			double value;
+		} rows[] = { { "query.time", HQ_UNIT_NS, part->wall_ns },
+			     { "query.cpu", HQ_UNIT_NS, part->cpu_ns },
+			     { "query.faults", HQ_UNIT_COUNT, part->faults } };
+
+		for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+			struct hq_series_of_pairs what = { .unit = rows[row].unit };
+
+			strcpy(what.metric, rows[row].metric);
+			strcpy(what.part, part->name);
+			strcpy(what.group, part->group);
+			if (hq_comparison_add(runs->comparison, side, pair, &what, rows[row].value))
+				runs->broken = true;
+		}
+	}
+}
+
 static void enter(struct runs *runs, const struct hq_result *result)
 {
 	const size_t pair = runs->ended / 2;
@@ -70,6 +96,7 @@ static void enter(struct runs *runs, const struct hq_result *result)
 		if (hq_comparison_add(runs->comparison, side, pair, &what, metric->value))
 			runs->broken = true;
 	}
+	enter_parts(runs, pair, side, result);
 }
 
 /* A known failure is no news, and a fault that was not seen to fire no reason to stop. */

@@ -96,6 +96,23 @@ static json_t *claims_of(const struct hq_compared *compared)
 	return list;
 }
 
+static json_t *published_of(const struct hq_compared *compared)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < compared->published_count; i++) {
+		const struct hq_series_of_pairs *series =
+			hq_comparison_find(compared->comparison, compared->published[i].metric);
+		json_t *one = json_object();
+
+		set(one, "metric", json_string(compared->published[i].metric));
+		set(one, "published", json_string(compared->published[i].change));
+		set(one, "measured", series ? number(series->difference.relative) : json_null());
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
 json_t *hq_compared_json(const struct hq_compared *compared)
 {
 	const struct hq_comparison *comparison = compared->comparison;
@@ -115,6 +132,8 @@ json_t *hq_compared_json(const struct hq_compared *compared)
 	set(whole, "resolution", number(comparison->resolution));
 	set(whole, "same_sides", json_boolean(compared->same_sides));
 	set(whole, "claims", claims_of(compared));
+	set(whole, "published", published_of(compared));
+	set(whole, "source", json_string(compared->source ? compared->source : ""));
 	set(whole, "series", list);
 	return whole;
 }

@@ -192,6 +192,32 @@ static void put_claims(const struct hq_compared *compared, FILE *stream)
 	}
 }
 
+/* Published and measured, side by side. */
+static void put_published(const struct hq_compared *compared, FILE *stream)
+{
+	if (compared->published_count)
+		fprintf(stream, "  %-26s %16s %16s   %s\n", "", "published", "measured",
+			"95 % interval");
+	for (size_t i = 0; i < compared->published_count; i++) {
+		const struct hq_compared_claim *one = &compared->published[i];
+		const struct hq_series_of_pairs *series =
+			hq_comparison_find(compared->comparison, one->metric);
+		char change[24], low[24], high[24];
+
+		if (!series) {
+			fprintf(stream, "  %-26s %16s %16s\n", one->metric, one->change,
+				"not seen");
+			continue;
+		}
+		fprintf(stream, "  %-26s %16s %16s   %s to %s\n", one->metric, one->change,
+			print_change(change, series->difference.relative),
+			print_change(low, series->difference.low),
+			print_change(high, series->difference.high));
+	}
+	if (compared->published_count)
+		fprintf(stream, "  published: %s\n\n", compared->source);
+}
+
 int hq_compared_exit_status(const struct hq_compared *compared)
 {
 	int status = 0;
@@ -266,6 +292,7 @@ int hq_compared_print(const struct hq_compared *compared, FILE *stream)
 	put_parts(compared, stream);
 	if (compared->same_sides)
 		put_noise(compared, stream);
+	put_published(compared, stream);
 	put_claims(compared, stream);
 	fprintf(stream, "%s\n", hq_compared_last_line(compared, line, sizeof(line)));
 	return ferror(stream) ? -EIO : 0;

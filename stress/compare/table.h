@@ -11,6 +11,12 @@
 #include "stress/compare/claim.h"
 #include "stress/compare/comparison.h"
 
+/* A change that somebody published of a metric. */
+struct hq_compared_claim {
+	const char *metric;
+	const char *change; /* as text */
+};
+
 /* What is known beside the numbers; everything is borrowed. */
 struct hq_compared {
 	const struct hq_comparison *comparison;
@@ -18,6 +24,9 @@ struct hq_compared {
 	const char *side_names[2]; /* what tells A and B apart, as it was asked for */
 	const struct hq_claim *claims;
 	size_t claim_count;
+	const char *source; /* of what was published; "" */
+	struct hq_compared_claim published[8];
+	size_t published_count;
 	bool same_sides; /* A against A: every change that is seen is a false alarm */
 	bool verbose;    /* also what stayed the same, and the t-tests in full */
 	uint64_t wall_ns;

@@ -68,6 +68,32 @@ static void add_all(struct hq_result *result, const struct hq_observations *seen
 	add_latencies(result, seen);
 }
 
+static void add_part(struct hq_result *result, const struct hq_workload_part *part,
+		     const struct hq_part_seen *seen)
+{
+	struct hq_result_part *added = &result->parts[result->part_count];
+	const double runs = (double)seen->runs;
+
+	if (seen->runs == 0)
+		return;
+	*added = (struct hq_result_part){ .runs = seen->runs,
+					  .wall_ns = (double)seen->wall_ns / runs,
+					  .cpu_ns = (double)seen->cpu_ns / runs,
+					  .faults = (double)seen->faults / runs };
+	snprintf(added->name, sizeof(added->name), "%s", part->name);
+	snprintf(added->group, sizeof(added->group), "%s", part->group);
+	result->part_count++;
+}
+
+static void add_parts(struct hq_result *result, const struct hq_plan *plan,
+		      const struct hq_observations *seen)
+{
+	const struct hq_workload_part *parts = plan->workload ? plan->workload->parts : NULL;
+
+	for (size_t i = 0; parts && seen->parts && parts[i].name && i < HQ_WIRE_PARTS; i++)
+		add_part(result, &parts[i], &seen->parts[i]);
+}
+
 void hq_case_fill_metrics(const struct hq_plan *plan, const struct hq_observations *seen, bool all,
 			  struct hq_result *result)
 {
@@ -87,6 +113,7 @@ void hq_case_fill_metrics(const struct hq_plan *plan, const struct hq_observatio
 		add_measures(result, seen, &seen->injections[i]);
 	if (all)
 		add_all(result, seen);
+	add_parts(result, plan, seen);
 	result->rule_count = seen->rule_count;
 	memcpy(result->rules, seen->rules, sizeof(result->rules));
 }

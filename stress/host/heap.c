@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "stress/host/clock.h"
 
@@ -410,6 +411,34 @@ void hq_heap_wrong_data(struct hq_heap *heap, const void *address, uint64_t expe
 					       .address = (uintptr_t)address,
 					       .expected = expected,
 					       .got = got });
+}
+
+/* Of the calling thread. */
+static void part_now(uint64_t *wall_ns, uint64_t *cpu_ns, uint64_t *faults)
+{
+	struct rusage usage = { .ru_minflt = 0 };
+
+	getrusage(RUSAGE_THREAD, &usage);
+	*faults = (uint64_t)usage.ru_minflt;
+	*cpu_ns = hq_host_cpu_ns();
+	*wall_ns = hq_host_now_ns();
+}
+
+void hq_heap_part_begin(struct hq_heap *heap)
+{
+	part_now(&heap->part_wall_ns, &heap->part_cpu_ns, &heap->part_faults);
+}
+
+void hq_heap_part_end(struct hq_heap *heap, uint32_t part)
+{
+	struct hq_wire_part *const of = &heap->worker->parts[part];
+	uint64_t wall_ns, cpu_ns, faults;
+
+	part_now(&wall_ns, &cpu_ns, &faults);
+	hq_count_own(&of->wall_ns, wall_ns - heap->part_wall_ns);
+	hq_count_own(&of->cpu_ns, cpu_ns - heap->part_cpu_ns);
+	hq_count_own(&of->faults, faults - heap->part_faults);
+	hq_count_own(&of->runs, 1);
 }
 
 void hq_heap_cost(struct hq_heap *heap, uint32_t step, uint64_t scale, uint64_t cpu_ns)

@@ -27,14 +27,15 @@ struct hq_heap {
 	uint64_t next_id;  /* of a stamped block; the index is in its upper bits */
 	uint64_t requests; /* allocations asked for */
 	uint64_t op_start;
-	uint64_t touch_bytes;  /* of a block, that are stamped and looked at */
-	uint32_t index;        /* of the worker */
+	uint64_t touch_bytes;                            /* of a block, stamped and looked at */
+	uint64_t part_wall_ns, part_cpu_ns, part_faults; /* when it began */
+	uint32_t index;                                  /* of the worker */
 	uint32_t asked;        /* enum hq_asked_call: the latest call, for events */
 	uint32_t worker_count; /* of the run */
 	bool notes_refusals;
 	struct hq_retry retry;
 	/* Keeps the counters of neighbouring threads out of each other's cache lines. */
-	uint64_t padding[5];
+	uint64_t padding[2];
 };
 
 void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
@@ -51,12 +52,6 @@ struct hq_request {
 
 /* One timed, counted and checked call; the block is in the shadow when it returns. */
 void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request);
-
-/*
- * realloc. NULL: it failed and the old block is still there, and in the shadow. Says nothing about
- * content; that is for the caller.
- */
-void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uint64_t size);
 
 /* Into the shadow and the count of live bytes, and out of both. An overlap becomes an event. */
 void hq_heap_enter(struct hq_heap *heap, const void *address, uint64_t size);

@@ -350,6 +350,28 @@ static void drain_guard(const struct hq_guard_log *log, struct hq_observations *
 	seen->guard_left_bytes = hq_load_relaxed(&log->left_bytes);
 }
 
+/* A part is one piece of work that all threads share: it takes as long as the slowest of them. */
+static void total_part(const struct hq_wire *wire, uint32_t index, struct hq_part_seen *part)
+{
+	for (uint32_t i = 0; i < worker_count(wire); i++) {
+		const struct hq_wire_part *of = &wire->workers[i].parts[index];
+		const uint64_t runs = hq_load_relaxed(&of->runs);
+		const uint64_t wall_ns = hq_load_relaxed(&of->wall_ns);
+
+		part->runs = runs > part->runs ? runs : part->runs;
+		part->wall_ns = wall_ns > part->wall_ns ? wall_ns : part->wall_ns;
+		part->cpu_ns += hq_load_relaxed(&of->cpu_ns);
+		part->faults += hq_load_relaxed(&of->faults);
+	}
+}
+
+static void total_parts(const struct hq_wire *wire, struct hq_observations *seen)
+{
+	seen->parts = calloc(HQ_WIRE_PARTS, sizeof(seen->parts[0]));
+	for (uint32_t i = 0; seen->parts && i < HQ_WIRE_PARTS; i++)
+		total_part(wire, i, &seen->parts[i]);
+}
+
 void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observations *seen)
 {
 	const uint32_t threads = threads_claimed(wire);
@@ -367,6 +389,7 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 		return;
 	total_workers(wire, seen);
 	total_costs(wire, seen);
+	total_parts(wire, seen);
 	finish_stats(wire, go_ns, seen);
 	seen->refused_at_bytes = refused_at_bytes(wire);
 	seen->last_null_ns = since(last_null_ns(wire), go_ns);

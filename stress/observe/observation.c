@@ -18,6 +18,7 @@ void hq_observations_clear(struct hq_observations *observations)
 {
 	free(observations->samples);
 	free(observations->hist);
+	free(observations->parts);
 	free(observations->events);
 	free(observations->stats);
 	free(observations->details);

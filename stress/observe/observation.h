@@ -49,6 +49,12 @@ struct hq_space_sample {
 	struct hq_space space;
 };
 
+/* One part of the work, over all threads: the longest wall time, and sums of the rest. */
+struct hq_part_seen {
+	uint64_t runs; /* of a thread */
+	uint64_t wall_ns, cpu_ns, faults;
+};
+
 enum hq_quiet_point {
 	HQ_QUIET_WORKED, /* the work is done, its data are held */
 	HQ_QUIET_FREED,  /* everything was freed just now */
@@ -199,6 +205,7 @@ struct hq_observations {
 	uint64_t arena_looks;      /* how often the allocator said which arena serves a thread */
 	uint64_t last_null_ns;     /* since `go`; 0: no NULL */
 	uint64_t had_most_bytes, had_last_bytes; /* of a workload that takes all; see wire.h */
+	struct hq_part_seen *parts;              /* HQ_WIRE_PARTS of them; NULL without */
 	struct hq_hist *hist; /* HQ_LATENCY_COUNT of them, merged; NULL without */
 	struct hq_event *events;
 	size_t event_count;

@@ -29,6 +29,8 @@ const struct hq_scenario_key hq_scenario_keys[] = {
 	{ "", "contracts",
 	  "list of checkers that are asked for: NAME, or NAME: { OPTION: VALUE, ... }" },
 	{ "", "known", "ALLOCATOR or ALLOCATOR-VERSION: { verdict, because, sometimes, checker }" },
+	{ "", "compare",
+	  "two sides for `heapquake compare`: a, b, pairs, expect, source, published" },
 	{ "", "run",
 	  "how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, "
 	  "memory-cap, mechanism, seed" },
@@ -45,6 +47,12 @@ const struct hq_scenario_key hq_scenario_keys[] = {
 	{ "inject", "injector", "injector's name, where the item has another" },
 	{ "inject", "required", "false: not firing is no reason for INCONCLUSIVE" },
 	{ "inject", "optional", "true: the same" },
+	{ "compare", "a", "settings of side A, as for --set: a list of KEY=VALUE" },
+	{ "compare", "b", "settings of side B" },
+	{ "compare", "pairs", "pairs of runs, 2 to 128; 10" },
+	{ "compare", "expect", "list of claims: faults.minor <= -30%" },
+	{ "compare", "source", "where changes were published" },
+	{ "compare", "published", "map of METRIC: CHANGE, shown beside what is measured" },
 	{ "known", "verdict", "fail or inconclusive" },
 	{ "known", "because", "the reason, one line; compulsory" },
 	{ "known", "sometimes", "true: not seeing it is a PASS, not an XPASS" },
@@ -161,6 +169,7 @@ static const struct hq_section sections[] = {
 	{ "expect", read_expect },
 	{ "contracts", hq_read_contracts },
 	{ "known", hq_read_known },
+	{ "compare", hq_read_compare },
 	{ "run", hq_read_run },
 	{ NULL, NULL },
 };
@@ -364,4 +373,8 @@ void hq_scenario_clear(struct hq_scenario *scenario)
 	hq_plan_clear(&scenario->plan);
 	hq_words_free(scenario->allocators);
 	scenario->allocators = NULL;
+	for (int side = 0; side < 2; side++)
+		hq_words_free(scenario->compare.sides[side]);
+	hq_words_free(scenario->compare.claims);
+	scenario->compare = (struct hq_scenario_compare){ .pairs = 0 };
 }

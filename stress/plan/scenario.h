@@ -24,6 +24,25 @@ struct hq_scenario_known {
 	struct hq_known known;
 };
 
+#define HQ_COMPARE_PAIRS     128
+#define HQ_COMPARE_PUBLISHED 8
+
+/* A change that somebody published, as text: "-51%". */
+struct hq_published {
+	char metric[72];
+	char change[40];
+};
+
+/* What the scenario is compared for. */
+struct hq_scenario_compare {
+	char **sides[2]; /* settings of A and B, as for --set; NULL: none */
+	char **claims;   /* NULL: none */
+	uint64_t pairs;  /* 0: as usual */
+	char source[200];
+	struct hq_published published[HQ_COMPARE_PUBLISHED];
+	size_t published_count;
+};
+
 struct hq_scenario {
 	struct hq_plan plan; /* its allocator, library, seed and known are not filled in */
 	char **allocators;   /* names, paths or "all"; NULL: any */
@@ -32,6 +51,7 @@ struct hq_scenario {
 	uint64_t settle_ns;  /* as the file asks; the plan's also covers the expectations */
 	struct hq_scenario_known known[HQ_SCENARIO_KNOWN];
 	size_t known_count;
+	struct hq_scenario_compare compare;
 };
 
 /* Reads and checks a file. 0, or -errno with at least one complaint; clear it in either case. */

@@ -65,6 +65,7 @@ void hq_read_workload(struct hq_reading *reading, const struct hq_yaml *value);
 void hq_read_inject(struct hq_reading *reading, const struct hq_yaml *value);
 void hq_read_contracts(struct hq_reading *reading, const struct hq_yaml *value);
 void hq_read_known(struct hq_reading *reading, const struct hq_yaml *value);
+void hq_read_compare(struct hq_reading *reading, const struct hq_yaml *value);
 void hq_read_run(struct hq_reading *reading, const struct hq_yaml *value);
 
 #endif

@@ -153,6 +153,30 @@ static int add_names(json_t *object, const struct hq_result *result)
 	return failed;
 }
 
+static json_t *make_part(const struct hq_result_part *part)
+{
+	json_t *object = json_object();
+	int failed = 0;
+
+	failed |= json_object_set_new(object, "name", hq_json_text(part->name));
+	failed |= json_object_set_new(object, "group", hq_json_text(part->group));
+	failed |= json_object_set_new(object, "runs", hq_json_count(part->runs));
+	failed |= json_object_set_new(object, "wall_ns", json_real(part->wall_ns));
+	failed |= json_object_set_new(object, "cpu_ns", json_real(part->cpu_ns));
+	failed |= json_object_set_new(object, "minor_faults", json_real(part->faults));
+	return complete(object, failed);
+}
+
+static json_t *make_parts(const struct hq_result *result)
+{
+	json_t *array = json_array();
+	int failed = 0;
+
+	for (size_t i = 0; i < result->part_count; i++)
+		failed |= json_array_append_new(array, make_part(&result->parts[i]));
+	return complete(array, failed);
+}
+
 json_t *hq_json_result(const struct hq_result *result)
 {
 	json_t *object = json_object();
@@ -166,6 +190,8 @@ json_t *hq_json_result(const struct hq_result *result)
 				      hq_json_count(result->findings.left_out));
 	failed |= json_object_set_new(object, "rules", make_rules(result));
 	failed |= json_object_set_new(object, "metrics", make_metrics(result));
+	if (result->part_count)
+		failed |= json_object_set_new(object, "parts", make_parts(result));
 	failed |= json_object_set_new(object, "wall_ns", hq_json_count(result->wall_ns));
 	failed |= json_object_set_new(object, "folder", hq_json_text(result->folder));
 	failed |= json_object_set_new(object, "repro", hq_json_text(result->repro));

@@ -22,6 +22,14 @@ struct hq_result_metric {
 	double value;
 };
 
+/* One part of the work (a query), mean over its runs. */
+struct hq_result_part {
+	char name[32];
+	char group[24];
+	uint64_t runs;
+	double wall_ns, cpu_ns, faults;
+};
+
 /* One case: a scenario on an allocator with a seed. */
 struct hq_result {
 	char scenario[64];
@@ -39,6 +47,8 @@ struct hq_result {
 	size_t rule_count;
 	struct hq_result_metric metrics[HQ_RESULT_METRICS];
 	size_t metric_count;
+	struct hq_result_part parts[HQ_WIRE_PARTS];
+	size_t part_count;
 	uint64_t wall_ns;
 	uint64_t judged_ns; /* CLOCK_MONOTONIC when the verdict was there */
 	char folder[1024];  /* of the run, "" when nothing was kept */

@@ -23,7 +23,7 @@
 
 #define HQ_WIRE_ENV     "HEAPQUAKE_WIRE" /* "/proc/PID/fd/N" */
 #define HQ_WIRE_MAGIC   0x6b61757165706168ull
-#define HQ_WIRE_VERSION 3
+#define HQ_WIRE_VERSION 4
 #define HQ_WIRE_WORKERS 64
 #define HQ_WIRE_EVENTS  256
 #define HQ_GUARD_EVENTS 1024
@@ -141,6 +141,15 @@ struct hq_wire_cost {
 	_Atomic uint64_t cpu_ns;
 };
 
+#define HQ_WIRE_PARTS 64
+
+/* What one part of the work (a query) took in this thread, over all its runs. */
+struct hq_wire_part {
+	_Atomic uint64_t runs;
+	_Atomic uint64_t wall_ns, cpu_ns;
+	_Atomic uint64_t faults; /* minor page faults */
+};
+
 /* One host thread; one writer, that thread. */
 struct hq_wire_worker {
 	_Atomic uint32_t tid;
@@ -164,6 +173,7 @@ struct hq_wire_worker {
 	/* Bytes that a workload got which takes all it can, in its best and in its last round. */
 	_Atomic uint64_t had_most_bytes, had_last_bytes;
 	struct hq_wire_cost costs[HQ_WIRE_COSTS];
+	struct hq_wire_part parts[HQ_WIRE_PARTS];
 	struct hq_ring ring;
 	struct hq_event events[HQ_WIRE_EVENTS];
 	struct hq_hist hist[HQ_LATENCY_COUNT];

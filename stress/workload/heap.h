@@ -55,6 +55,11 @@ void hq_heap_touch(struct hq_heap *heap, uint64_t bytes);
 void *hq_heap_alloc(struct hq_heap *heap, uint64_t size);
 void *hq_heap_calloc(struct hq_heap *heap, uint64_t count, uint64_t size);
 void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size);
+/*
+ * realloc. NULL: it failed and the old block is still there, and in the shadow. Says nothing about
+ * content; that is for the caller.
+ */
+void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uint64_t size);
 
 /* A child of fork: what it is to look at and to do. */
 struct hq_fork {
@@ -117,6 +122,13 @@ uint64_t hq_heap_signals_taken(const struct hq_heap *heap);
 /* Brackets one whole operation (a batch, a row scan): its latency, and progress of the thread. */
 void hq_heap_op_begin(struct hq_heap *heap);
 void hq_heap_op_end(struct hq_heap *heap);
+
+/*
+ * Brackets one part of the work, by its index in the workload's table: wall and CPU time and page
+ * faults of the calling thread are added to it. Parts do not nest.
+ */
+void hq_heap_part_begin(struct hq_heap *heap);
+void hq_heap_part_end(struct hq_heap *heap, uint32_t part);
 
 /* Progress without a latency: for timed waits and clean-up, which must not look like a hang. */
 void hq_heap_alive(struct hq_heap *heap);

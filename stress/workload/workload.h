@@ -33,6 +33,12 @@ struct hq_work {
 	void *shared; /* the workload's own, set by prepare */
 };
 
+/* Work that is told apart in what is measured, such as a query. */
+struct hq_workload_part {
+	const char *name;  /* NULL ends a table */
+	const char *group; /* of parts that do alike */
+};
+
 struct hq_workload {
 	const char *name;
 	const char *help; /* one line */
@@ -48,6 +54,7 @@ struct hq_workload {
 	void (*idle)(struct hq_work *work, struct hq_heap *heap);
 	/* How often idle is called; NULL or 0: never. */
 	uint64_t (*idle_period_ns)(const void *options);
+	const struct hq_workload_part *parts; /* HQ_WIRE_PARTS at most; NULL: all is one */
 };
 
 /* Sorted by name, NULL-terminated. */

@@ -351,8 +351,11 @@
 		box.append(make("p", "", `A: ${one.a}`), make("p", "", `B: ${one.b}`));
 		for (const claim of one.claims || [])
 			box.append(make("p", claim.verdict, `${claim.verdict}: ${claim.claim}: ${claim.measured}`));
-		for (const claim of one.published || [])
-			box.append(make("p", claim.verdict, `${claim.what}: published ${claim.published}, measured ${claim.measured}`));
+		if ((one.published || []).length)
+			box.append(table(["", "published", "measured"], one.published.map((row) => make("tr", "",
+				make("td", "", row.metric), make("td", "number", row.published),
+				make("td", "number", row.measured === null ? "not seen" : percent(row.measured))))),
+				make("p", "soft", `published: ${one.source}`));
 		charts.append(...sidesChart(one.sides || []), ...partCharts(one.series));
 		box.append(charts, table(["metric", "A", "B", "change", "95 % interval", "p", "q", ""], whole.map(seriesRow)));
 	}
