@@ -291,6 +291,11 @@ programs: setup-programs ## real programs on every allocator, with time and memo
 		--allocator=$(if $(ALLOCATORS),$(subst $(space),$(comma),$(strip $(ALLOCATORS))),all) \
 		--format=usage scenarios
 
+.PHONY: stories
+stories: setup-stress ## the engineering stories: published and measured side by side; STORIES="muzzy-decay" chooses
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@BUILD=$(B) bash ci/stories.sh $(STORIES)
+
 .PHONY: guard
 guard: setup-check ## the heap guard before ordinary programs on every allocator, and every planted bug it can see
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(TARGETS)

@@ -50,6 +50,14 @@ Test(workload_query_mix, everything_is_freed_and_nothing_is_found_on_a_sound_all
 	}
 }
 
+Test(workload_query_mix, tables_that_are_cleared_by_hand_give_the_same_answers)
+{
+	host_fixture_run(&fixture, &run, "query-mix",
+			 "threads=2 rows=4k rounds=2 clear=true resident=1MiB");
+	host_fixture_expect_clean(&fixture);
+	cr_assert_eq(host_fixture_sum(&fixture).missed, 0);
+}
+
 Test(workload_query_mix, a_group_runs_alone)
 {
 	const struct hq_workload_part *parts = hq_workload_find("query-mix")->parts;

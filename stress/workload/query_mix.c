@@ -26,6 +26,10 @@ static const struct hq_option options[] = {
 	  "silence between two queries" },
 	{ "group", HQ_OPTION_TEXT, AT(group), "all", 0, 0, NULL,
 	  "only the queries of that group: math, sort, uniq, ..." },
+	{ "resident", HQ_OPTION_SIZE, AT(resident), "0", 0, 1ull << 40, NULL,
+	  "memory that each thread holds and does not use, as caches of a server" },
+	{ "clear", HQ_OPTION_BOOL, AT(clear), "false", 0, 0, NULL,
+	  "hash tables come from malloc and are cleared, instead of from calloc" },
 	{ .name = NULL },
 };
 
@@ -169,8 +173,13 @@ static bool load(struct query_mix *self)
 	self->ids = hq_heap_alloc(self->heap, self->rows * sizeof(*self->ids));
 	self->values = hq_heap_alloc(self->heap, self->rows * sizeof(*self->values));
 	self->offsets = hq_heap_alloc(self->heap, (self->rows + 1) * sizeof(*self->offsets));
-	if (self->ids == NULL || self->values == NULL || self->offsets == NULL)
+	if (self->options->resident != 0)
+		self->resident = hq_heap_alloc(self->heap, self->options->resident);
+	if (self->ids == NULL || self->values == NULL || self->offsets == NULL ||
+	    (self->options->resident != 0 && self->resident == NULL))
 		return false;
+	if (self->resident != NULL)
+		memset(self->resident, 1, self->options->resident);
 	for (uint64_t row = 0; row < self->rows; row++) {
 		self->ids[row] = self->thread * self->rows + row;
 		self->values[row] = (double)(query_mix_hash(self->ids[row] ^ self->seed) % 1000000);
@@ -295,6 +304,7 @@ static void query_mix_release(struct hq_work *work, uint32_t thread, struct hq_h
 	hq_heap_free(heap, self->values, self->rows * sizeof(*self->values));
 	hq_heap_free(heap, self->offsets, (self->rows + 1) * sizeof(*self->offsets));
 	hq_heap_free(heap, self->texts, self->text_bytes);
+	hq_heap_free(heap, self->resident, self->options->resident);
 	query_mix_drop(self, &self->shared->shares[thread].vector);
 }
 

@@ -37,6 +37,8 @@ struct query_mix_options {
 	uint64_t rounds;
 	uint64_t pause_ns;
 	char group[HQ_OPTION_TEXT_SIZE];
+	uint64_t resident;
+	bool clear; /* hash tables are cleared by hand, not taken from calloc */
 };
 
 /* Grows by doubling; `bytes` are in use. */
@@ -73,6 +75,7 @@ struct query_mix {
 	uint32_t *offsets; /* rows + 1 of them */
 	char *texts;
 	uint64_t text_bytes;
+	uint8_t *resident;
 };
 
 struct query_mix_query {

@@ -28,9 +28,12 @@ bool query_mix_reserve(struct query_mix *self, struct query_mix_vector *vector, 
 
 bool query_mix_zeroed(struct query_mix *self, struct query_mix_vector *vector, uint64_t bytes)
 {
-	vector->data = hq_heap_calloc(self->heap, 1, bytes);
+	vector->data = self->options->clear ? hq_heap_alloc(self->heap, bytes)
+					    : hq_heap_calloc(self->heap, 1, bytes);
 	if (vector->data == NULL)
 		return false;
+	if (self->options->clear)
+		memset(vector->data, 0, bytes);
 	vector->bytes = vector->room = bytes;
 	return true;
 }
