@@ -329,7 +329,7 @@ $(B)/bench/instructions: allocator/bench/instructions.c
 $(B)/bench/replay: stress/tests/replay.c $(B)/libheapquake-test.a
 	$(call say,BENCH,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -MMD -MP -MF $@.d -o $@ $< \
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MALLOC_IS_OPAQUE) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(B)/libheapquake-test.a -lz -lpthread
 
 $(B)/bench/bench_%: allocator/bench/bench_%.c allocator/bench/measure.c

@@ -15,6 +15,7 @@
 
 #include "injectors/units.h"
 #include "stress/trace/reader.h"
+#include "stress/wire/wire.h"
 
 /* ---- checking ---- */
 
@@ -106,6 +107,9 @@ static void tell_info(const struct hq_trace_info *info, FILE *stream)
 		plural(info->blocks), info->left);
 	fprintf(stream, "; at most %" PRIu64 " live, %s\n", info->peak_blocks,
 		size_text(peak, info->peak_bytes));
+	if (info->threads > HQ_WIRE_WORKERS)
+		fprintf(stream, "  replayed by %u threads, among which they are dealt out\n",
+			HQ_WIRE_WORKERS);
 	if (info->lost || info->repaired || info->cut)
 		fprintf(stream,
 			"  %" PRIu64 " lost, %" PRIu64 " repaired, %" PRIu64

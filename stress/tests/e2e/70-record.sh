@@ -73,6 +73,22 @@ test_record_program_that_is_killed() {
 	between 200000 9000000000 call
 }
 
+# Nobody empties the memory meanwhile: calls are lost, and each of them is counted.
+test_record_loss_is_counted() {
+	local pid child calls lost
+	"$HQ" record -o t.hqtrace -- bash -c 'kill -STOP $PPID; exec "$0" 4000000' "$BUILD/targets/pairs" >out 2>err &
+	pid=$!
+	wait_for 60 grep -q . out
+	child=$(pgrep -P $pid)
+	wait_for 60 gone "$child"
+	kill -CONT $pid
+	wait $pid || fail "status $?: $(cat err)"
+	"$HQ" record --show t.hqtrace >shown || fail "it cannot be read"
+	calls=$(count call) lost=$(sed -n 's/^ *\([0-9]*\) lost.*/\1/p' shown)
+	[ "${lost:-0}" -gt 100000 ] || fail "nothing was lost: $(cat shown)"
+	[ $((calls + lost)) -ge 7999000 ] && [ $((calls + lost)) -le 8020000 ] || fail "$calls and $lost: $(cat shown)"
+}
+
 test_record_hands_signals_on() {
 	local pid
 	"$HQ" record -o t.hqtrace -- "$BUILD/targets/traced" forever >out 2>err &
