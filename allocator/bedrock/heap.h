@@ -62,6 +62,8 @@ struct bedrock_heap {
 	_Atomic(uint32_t) tick_arena;
 	/* MADV_FREE was refused; it is not tried again before this time. */
 	_Atomic(uint64_t) lazy_again_ns;
+	/* The same for many ranges in one call. */
+	_Atomic(uint64_t) together_again_ns;
 	_Atomic(uint64_t) space_retry_ns;
 	/* When caches are looked at again, and the files that tell of sleeping threads. */
 	_Atomic(uint64_t) idle_again_ns;

@@ -34,6 +34,10 @@
 #ifndef MADV_FREE
 #define MADV_FREE 8
 #endif
+#define BEDROCK_SYS_PROCESS_MADVISE 440
+/* Stands for the calling process where a descriptor of one is wanted. */
+#define BEDROCK_PROCESS_SELF (-10001)
+
 #ifndef MADV_HUGEPAGE
 #define MADV_HUGEPAGE 14
 #endif
@@ -54,11 +58,19 @@ static pid_t bedrock_os_gettid(void)
 	return (pid_t)syscall(SYS_gettid);
 }
 
+/* Younger than C libraries; its number is the same on all machines. */
+static ssize_t bedrock_os_process_madvise(int process, const struct iovec *ranges, size_t count,
+					  int advice, unsigned flags)
+{
+	return syscall(BEDROCK_SYS_PROCESS_MADVISE, process, ranges, count, advice, flags);
+}
+
 struct bedrock_os_table bedrock_os_table = {
 	.mmap = mmap,
 	.munmap = munmap,
 	.mremap = mremap,
 	.madvise = madvise,
+	.process_madvise = bedrock_os_process_madvise,
 	.mincore = mincore,
 	.getcpu = sched_getcpu,
 	.gettid = bedrock_os_gettid,
@@ -159,6 +171,17 @@ int bedrock_os_purge_lazily(void *address, size_t bytes)
 	int rc = bedrock_os_table.madvise(address, bytes, MADV_FREE);
 
 	return bedrock_os_result(rc != 0, saved_errno);
+}
+
+int bedrock_os_purge_many(const struct iovec *ranges, uint32_t count, bool is_lazy,
+			  size_t *advised_bytes)
+{
+	int saved_errno = errno;
+	ssize_t bytes = bedrock_os_table.process_madvise(BEDROCK_PROCESS_SELF, ranges, count,
+							 is_lazy ? MADV_FREE : MADV_DONTNEED, 0);
+
+	*advised_bytes = bytes > 0 ? (size_t)bytes : 0;
+	return bedrock_os_result(bytes < 0, saved_errno);
 }
 
 bool bedrock_os_is_mapped(void *address)

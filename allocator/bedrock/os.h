@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <time.h>
 
 /*
@@ -30,6 +31,8 @@ struct bedrock_os_table {
 	int (*munmap)(void *address, size_t bytes);
 	void *(*mremap)(void *address, size_t old_bytes, size_t new_bytes, int flags, ...);
 	int (*madvise)(void *address, size_t bytes, int advice);
+	ssize_t (*process_madvise)(int process, const struct iovec *ranges, size_t count,
+				   int advice, unsigned flags);
 	int (*mincore)(void *address, size_t bytes, unsigned char *resident);
 	int (*getcpu)(void);
 	pid_t (*gettid)(void);
@@ -71,6 +74,14 @@ int bedrock_os_purge(void *address, size_t bytes);
 
 /* Let the kernel take the pages when it needs them (MADV_FREE). -> 0 or -errno. */
 int bedrock_os_purge_lazily(void *address, size_t bytes);
+
+/*
+ * The same for many ranges in one call, lazily or not, where the kernel lets a process advise
+ * itself so. -> 0 or -errno; *advised_bytes tells how much of the ranges, from the first on, was
+ * advised.
+ */
+int bedrock_os_purge_many(const struct iovec *ranges, uint32_t count, bool is_lazy,
+			  size_t *advised_bytes);
 
 /* Is this page mapped at all? Used to learn what a failed move has left behind. */
 bool bedrock_os_is_mapped(void *address);

@@ -14,8 +14,10 @@
 #define BEDROCK_PASS_BACKOFF_MAX_NS (2000 * BEDROCK_NS_PER_MS)
 /* How long a kernel that refused MADV_FREE is not asked again. */
 #define BEDROCK_LAZY_HOLIDAY_NS (2000 * BEDROCK_NS_PER_MS)
+/* The same for a kernel that does not advise many ranges in one call: younger ones do. */
+#define BEDROCK_TOGETHER_HOLIDAY_NS (60000 * BEDROCK_NS_PER_MS)
 /* Ranges lent out at a time. */
-#define BEDROCK_PASS_RANGES 16u
+#define BEDROCK_PASS_RANGES 32u
 
 static const struct bedrock_range bedrock_pass_whole = { .first = 0, .count = BEDROCK_CHUNK_PAGES };
 
@@ -149,6 +151,74 @@ static void bedrock_pass_keep_due(const struct bedrock_pass *pass, struct bedroc
 	bedrock_lock_give(&pages->lock);
 }
 
+/* A call for many ranges counts as one. */
+static void bedrock_pass_note_together(struct bedrock_pass *pass, size_t bytes)
+{
+	struct bedrock_purge_counters *purges = &pass->heap->purges;
+	bool is_lazy = pass->to == BEDROCK_REST_MUZZY;
+
+	bedrock_add_relaxed(is_lazy ? &purges->lazy_calls : &purges->calls, 1);
+	bedrock_add_relaxed(is_lazy ? &purges->lazy_bytes : &purges->bytes, bytes);
+	pass->calls++;
+	pass->refusals = 0;
+	pass->done_bytes += bytes;
+}
+
+/* Ask for many ranges at once: one flush of the TLBs instead of one for each. -> bytes advised. */
+static size_t bedrock_pass_ask_together(struct bedrock_pass *pass, const struct iovec *parts,
+					uint32_t count)
+{
+	_Atomic(uint64_t) *again_ns = &pass->heap->together_again_ns;
+	size_t bytes;
+
+	bool is_lazy = pass->to == BEDROCK_REST_MUZZY;
+
+	if (pass->now_ns < bedrock_load_relaxed(again_ns) ||
+	    (is_lazy && pass->now_ns < bedrock_load_relaxed(&pass->heap->lazy_again_ns)))
+		return 0;
+	int rc = bedrock_os_purge_many(parts, count, is_lazy, &bytes);
+
+	if (rc == -ENOSYS || rc == -EBADF || rc == -EINVAL || rc == -EPERM) {
+		bedrock_store_relaxed(again_ns, pass->now_ns + BEDROCK_TOGETHER_HOLIDAY_NS);
+	} else if (rc) {
+		pass->refusals++;
+		bedrock_add_relaxed(&pass->heap->purges.failures, 1);
+	}
+	return bytes;
+}
+
+/*
+ * Advise ranges in one call. -> how many were, from the first on; the rest is to be advised one by
+ * one. Under a limit each is looked at by itself, and a slow path waits for one at a time.
+ */
+static uint32_t bedrock_pass_advise_together(struct bedrock_pass *pass,
+					     const struct bedrock_chunk *chunk,
+					     const struct bedrock_range *ranges, uint32_t count)
+{
+	struct iovec parts[BEDROCK_PASS_RANGES];
+	uint32_t done = 0;
+	size_t done_bytes = 0;
+
+	bool is_in_passing = pass->budget_bytes != UINT64_MAX && !pass->is_forced;
+
+	if (count < 2 || is_in_passing || bedrock_limit_is_set(&pass->heap->space.limit))
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		parts[i].iov_len =
+			bedrock_pass_advisable(pass, chunk, ranges[i], &parts[i].iov_base);
+		/* Smaller than a kernel page: it has to wait for its neighbours. */
+		if (parts[i].iov_len == 0)
+			return 0;
+	}
+	size_t bytes = bedrock_pass_ask_together(pass, parts, count);
+
+	while (done < count && done_bytes + parts[done].iov_len <= bytes)
+		done_bytes += parts[done++].iov_len;
+	if (done > 0)
+		bedrock_pass_note_together(pass, done_bytes);
+	return done;
+}
+
 /* -> is there more to do in this chunk? */
 static bool bedrock_pass_some_pages(struct bedrock_pass *pass, struct bedrock_chunk *chunk,
 				    struct bedrock_bitmap *due)
@@ -157,8 +227,11 @@ static bool bedrock_pass_some_pages(struct bedrock_pass *pass, struct bedrock_ch
 	struct bedrock_range ranges[BEDROCK_PASS_RANGES];
 	uint32_t count =
 		bedrock_pages_isolate(pages, chunk, pass->from, due, ranges, BEDROCK_PASS_RANGES);
+	uint32_t done = bedrock_pass_advise_together(pass, chunk, ranges, count);
 
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < done; i++)
+		bedrock_pages_release(pages, chunk, pass->to, ranges[i]);
+	for (uint32_t i = done; i < count; i++) {
 		enum bedrock_rest state = pass->from;
 
 		if (bedrock_pass_is_long(pass))

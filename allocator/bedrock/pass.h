@@ -17,7 +17,7 @@ struct bedrock_heap;
 
 /* A pass is given up after this many refusals in a row. */
 #define BEDROCK_PASS_REFUSALS_MAX 4u
-/* With a budget, this many ranges are advised, and up to 15 more that were lent out already. */
+/* With a budget, this many calls are made, and one for each of up to 31 ranges lent out already. */
 #define BEDROCK_PASS_CALLS_MAX 64u
 /* And, unless the pass is forced, none any more after so long, which is a step of the coarse clock.
  */

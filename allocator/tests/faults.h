@@ -51,6 +51,7 @@ struct faults {
 	struct fault munmap;
 	struct fault mremap;
 	struct fault madvise;
+	struct fault process_madvise;
 	struct fault mincore;
 	struct fault getcpu;
 	struct fault sched_getaffinity;
@@ -218,6 +219,29 @@ static inline int fault_look(char *address, size_t bytes, unsigned char *residen
 	return 0;
 }
 
+/*
+ * Made of single calls, so that their faults show here as well; as in the kernel, what was advised
+ * before one fails counts. The lie is a call that advises all but the last range.
+ */
+static inline ssize_t fault_process_madvise(int process, const struct iovec *ranges, size_t count,
+					    int advice, unsigned flags)
+{
+	struct fault_answer answer = fault_answer(&faults.process_madvise);
+	ssize_t bytes = 0;
+
+	(void)process, (void)flags;
+	if (answer.is_hit && !answer.is_lie) {
+		errno = answer.error;
+		return -1;
+	}
+	for (size_t i = 0; i + answer.is_lie < count; i++) {
+		if (fault_madvise(ranges[i].iov_base, ranges[i].iov_len, advice))
+			return bytes > 0 ? bytes : -1;
+		bytes += (ssize_t)ranges[i].iov_len;
+	}
+	return bytes;
+}
+
 static int fault_mincore(void *address, size_t bytes, unsigned char *resident)
 {
 	struct fault_answer answer = fault_answer(&faults.mincore);
@@ -369,6 +393,7 @@ static inline void fault_install(void)
 		.munmap = fault_munmap,
 		.mremap = fault_mremap,
 		.madvise = fault_madvise,
+		.process_madvise = fault_process_madvise,
 		.mincore = fault_mincore,
 		.getcpu = fault_getcpu,
 		.gettid = fault_gettid,

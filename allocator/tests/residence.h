@@ -149,6 +149,20 @@ static inline int residence_madvise(void *address, size_t bytes, int advice)
 	return madvise(address, bytes, advice);
 }
 
+static inline ssize_t residence_process_madvise(int process, const struct iovec *ranges,
+						size_t count, int advice, unsigned flags)
+{
+	ssize_t bytes = 0;
+
+	(void)process, (void)flags;
+	for (size_t i = 0; i < count; i++) {
+		if (residence_madvise(ranges[i].iov_base, ranges[i].iov_len, advice))
+			return bytes > 0 ? bytes : -1;
+		bytes += (ssize_t)ranges[i].iov_len;
+	}
+	return bytes;
+}
+
 static inline int residence_mincore(void *address, size_t bytes, unsigned char *resident)
 {
 	residence.calls++;
@@ -161,6 +175,7 @@ static inline void residence_install(void)
 	bedrock_os_table.munmap = residence_munmap;
 	bedrock_os_table.mremap = residence_mremap;
 	bedrock_os_table.madvise = residence_madvise;
+	bedrock_os_table.process_madvise = residence_process_madvise;
 	bedrock_os_table.mincore = residence_mincore;
 }
 

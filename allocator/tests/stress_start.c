@@ -47,6 +47,8 @@ static const struct start_case cases[] = {
 	{ "open", &faults.open, .error = EMFILE },
 	{ "prctl", &faults.prctl, .error = EPERM },
 	{ "pread", &faults.pread, .error = EIO, .every = 2 },
+	{ "process_madvise", &faults.process_madvise, .error = ENOSYS },
+	{ "process_madvise in parts", &faults.process_madvise, .lies = true },
 	{ "pthread_atfork", &faults.pthread_atfork, .error = ENOMEM },
 	{ "pthread_create", &faults.thread, .error = EAGAIN },
 	{ "pthread_key_create", &faults.pthread_key_create, .error = EAGAIN },

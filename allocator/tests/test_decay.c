@@ -316,3 +316,71 @@ Test(decay, what_a_slow_path_left_is_still_due_at_the_next_look)
 	cr_assert_eq(faults.madvise.seen, 20);
 	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
 }
+
+/* Every other block of a row is dirty: so many ranges. */
+static void make_scattered(uint32_t count)
+{
+	static void *blocks[64];
+
+	for (uint32_t i = 0; i < 2 * count; i++)
+		blocks[i] = bedrock_malloc(BLOCK_BYTES);
+	for (uint32_t i = 0; i < 2 * count; i += 2)
+		bedrock_free(blocks[i]);
+}
+
+Test(decay, scattered_ranges_go_back_in_one_call)
+{
+	make_scattered(20);
+	cr_assert_eq(bedrock_decay_arena(&bedrock_heap, arena, now_ns, true),
+		     20 * BLOCK_PAGES * UINT64_C(4096));
+	cr_assert_eq(faults.process_madvise.seen, 1);
+	cr_assert_eq(bedrock_load_relaxed(&bedrock_heap.purges.calls), 1);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}
+
+Test(decay, kernel_that_advises_one_range_at_a_time_is_asked_so_for_a_minute)
+{
+	static const int errors[] = { ENOSYS, EPERM, EBADF, EINVAL };
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		faults.process_madvise.error = errors[i];
+		for (int round = 0; round < 2; round++) {
+			faults.madvise.seen = 0;
+			make_scattered(5);
+			bedrock_decay_arena(&bedrock_heap, arena, now_ns, true);
+			cr_assert_eq(faults.madvise.seen, 5);
+			cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+		}
+		cr_assert_eq(faults.process_madvise.hit, i + 1);
+		now_ns += 61000 * MS;
+	}
+	faults.process_madvise.error = 0;
+	make_scattered(5);
+	bedrock_decay_arena(&bedrock_heap, arena, now_ns, true);
+	cr_assert_gt(faults.process_madvise.seen, 4);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}
+
+Test(decay, ranges_that_one_call_has_left_are_advised_one_by_one)
+{
+	faults.process_madvise.lies = true;
+	make_scattered(8);
+	bedrock_decay_arena(&bedrock_heap, arena, now_ns, true);
+	cr_assert_eq(faults.process_madvise.lied, 1);
+	cr_assert_eq(faults.madvise.seen, 8);
+	cr_assert_eq(bedrock_load_relaxed(&bedrock_heap.purges.calls), 2);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}
+
+Test(decay, refusal_in_the_middle_of_one_call_leaves_the_rest_dirty)
+{
+	faults.madvise.error = EAGAIN;
+	faults.madvise.first = 4;
+	make_scattered(12);
+	cr_assert_eq(bedrock_decay_arena(&bedrock_heap, arena, now_ns, true),
+		     3 * BLOCK_PAGES * UINT64_C(4096));
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 9 * BLOCK_PAGES);
+	faults.madvise.error = 0;
+	bedrock_decay_arena(&bedrock_heap, arena, now_ns, true);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}
