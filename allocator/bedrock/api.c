@@ -102,18 +102,23 @@ bedrock_alloc_watched(const struct bedrock_large_request *request)
 	return block;
 }
 
+/* A block above the size classes. */
+static void *bedrock_alloc_large(const struct bedrock_large_request *request)
+{
+	bedrock_heap_ensure(&bedrock_heap);
+	if (bedrock_unlikely(bedrock_heap.space.is_watched))
+		return bedrock_finish(bedrock_alloc_watched(request));
+	return bedrock_finish(bedrock_alloc(request, BEDROCK_CLASS_NONE));
+}
+
 __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
 {
 	const struct bedrock_large_request request = { .bytes = bytes, .align_bytes = 1 };
 
 	if (bytes > PTRDIFF_MAX)
 		return bedrock_fail(ENOMEM);
-	if (bytes > BEDROCK_SMALL_MAX_BYTES) {
-		bedrock_heap_ensure(&bedrock_heap);
-		if (bedrock_unlikely(bedrock_heap.space.is_watched))
-			return bedrock_finish(bedrock_alloc_watched(&request));
-		return bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE));
-	}
+	if (bytes > BEDROCK_SMALL_MAX_BYTES)
+		return bedrock_alloc_large(&request);
 	unsigned class_index = bedrock_class_for(bytes);
 
 	bedrock_cache_hot(class_index)->room--;
@@ -289,10 +294,24 @@ static bool bedrock_realloc_fits(unsigned class_index, size_t bytes)
 	return bytes >= usable_bytes / 2 || bedrock_class_for(bytes) == class_index;
 }
 
+/* Where a block goes that cannot be resized where it is. */
+static void *bedrock_realloc_target(size_t usable_bytes, size_t bytes)
+{
+	const struct bedrock_large_request request = {
+		.bytes = bytes,
+		.align_bytes = 1,
+		.is_growing = true,
+	};
+
+	if (bytes <= BEDROCK_SMALL_MAX_BYTES || bytes <= usable_bytes)
+		return bedrock_fast_malloc(bytes);
+	return bedrock_live_filled(bedrock_alloc_large(&request));
+}
+
 static void *bedrock_realloc_copy(void *block, size_t usable_bytes, size_t bytes)
 {
 	int saved_errno = errno;
-	void *copy = bedrock_fast_malloc(bytes);
+	void *copy = bedrock_realloc_target(usable_bytes, bytes);
 
 	if (!copy) {
 		/* The old block is still large enough for a smaller size. */

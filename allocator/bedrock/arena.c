@@ -6,6 +6,9 @@
 
 #include "allocator/bedrock/debug.h"
 
+/* What comes back is scattered: so many times the pages, for as many to lie together. */
+#define BEDROCK_COLLECT_TIMES 4u
+
 void bedrock_arena_init(struct bedrock_arena *arena, uint32_t index, struct bedrock_space *space)
 {
 	arena->index = index;
@@ -24,6 +27,26 @@ void bedrock_arena_collect(struct bedrock_arena *arena, bool keep_one)
 		if (bedrock_load_relaxed(&bin->pending) ||
 		    (!keep_one && bedrock_load_relaxed(&bin->slab_count) > 0))
 			bedrock_slab_collect(arena, i, keep_one);
+	}
+}
+
+uint64_t bedrock_arena_rest_pages(const struct bedrock_arena *arena)
+{
+	return bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_DIRTY]) +
+	       bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_MUZZY]);
+}
+
+void bedrock_arena_collect_pages(struct bedrock_arena *arena, uint32_t page_count)
+{
+	uint64_t enough_pages =
+		bedrock_arena_rest_pages(arena) + BEDROCK_COLLECT_TIMES * page_count;
+
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
+		if (!bedrock_load_relaxed(&arena->bins[i].pending))
+			continue;
+		bedrock_slab_collect(arena, i, false);
+		if (bedrock_arena_rest_pages(arena) >= enough_pages)
+			return;
 	}
 }
 

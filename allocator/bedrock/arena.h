@@ -50,6 +50,12 @@ void bedrock_arena_init(struct bedrock_arena *arena, uint32_t index, struct bedr
 /* Collect every bin that has something pending. */
 void bedrock_arena_collect(struct bedrock_arena *arena, bool keep_one);
 
+/* Collect bins that have something pending, until enough more pages rest for such a run to fit. */
+void bedrock_arena_collect_pages(struct bedrock_arena *arena, uint32_t page_count);
+
+/* Pages that are in memory and not in use. */
+uint64_t bedrock_arena_rest_pages(const struct bedrock_arena *arena);
+
 /* Take and give the locks of all bins, around a fork. */
 void bedrock_arena_lock_bins(struct bedrock_arena *arena);
 void bedrock_arena_unlock_bins(struct bedrock_arena *arena);

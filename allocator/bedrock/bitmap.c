@@ -110,16 +110,16 @@ struct bedrock_range bedrock_bitmap_clear_run(const struct bedrock_bitmap *map, 
 	};
 }
 
-uint32_t bedrock_bitmap_longest_clear(const struct bedrock_bitmap *map)
+struct bedrock_range bedrock_bitmap_longest_clear(const struct bedrock_bitmap *map)
 {
-	uint32_t longest = 0;
+	struct bedrock_range longest = { .first = 0, .count = 0 };
 	uint32_t first = bedrock_bitmap_next_clear(map, 0);
 
 	while (first < BEDROCK_BITMAP_BITS) {
 		uint32_t end = bedrock_bitmap_next_set(map, first);
 
-		if (end - first > longest)
-			longest = end - first;
+		if (end - first > longest.count)
+			longest = (struct bedrock_range){ .first = first, .count = end - first };
 		first = bedrock_bitmap_next_clear(map, end);
 	}
 	return longest;

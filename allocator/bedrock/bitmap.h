@@ -50,8 +50,8 @@ uint32_t bedrock_bitmap_next_clear(const struct bedrock_bitmap *map, uint32_t fr
 /* The run of clear bits around `bit`, which is clear. */
 struct bedrock_range bedrock_bitmap_clear_run(const struct bedrock_bitmap *map, uint32_t bit);
 
-/* Length of the longest run of clear bits. */
-uint32_t bedrock_bitmap_longest_clear(const struct bedrock_bitmap *map);
+/* The longest run of clear bits, the first of them if there are several. */
+struct bedrock_range bedrock_bitmap_longest_clear(const struct bedrock_bitmap *map);
 
 /*
  * First run of `count` clear bits that begins at a multiple of `align`, a power of two.

@@ -45,7 +45,7 @@ bool bedrock_chunk_is_valid(const struct bedrock_chunk *chunk)
 	if (bedrock_bitmap_count(&chunk->used, whole) !=
 	    chunk->used_count + BEDROCK_CHUNK_HEADER_PAGES)
 		return false;
-	return bedrock_bitmap_longest_clear(&chunk->used) == chunk->longest_free;
+	return bedrock_bitmap_longest_clear(&chunk->used).count == chunk->longest_free;
 }
 
 bool bedrock_slab_is_valid(const struct bedrock_run *run)

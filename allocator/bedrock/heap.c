@@ -196,30 +196,45 @@ static int bedrock_heap_take_idle(struct bedrock_heap *heap, const struct bedroc
 	return -ENOMEM;
 }
 
-static uint64_t bedrock_heap_rest(const struct bedrock_arena *arena)
-{
-	return bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_DIRTY]) +
-	       bedrock_load_relaxed(&arena->pages.rest_pages[BEDROCK_REST_MUZZY]);
-}
-
 /*
- * Another arena in which so many pages rest, while too few do here; or NULL. Threads come and go
- * between CPUs: without a look around, each arena would have to be as large as the whole program.
+ * One arena after the other in which so many pages rest, the own one first; then those in which
+ * they do when what came back is collected. NULL: that was all. Before memory is touched that never
+ * was, this is asked: threads come and go between CPUs, and size classes come and go in favour, and
+ * each of them would otherwise have to have as much as it ever needs.
  */
-static struct bedrock_arena *bedrock_heap_rested(struct bedrock_heap *heap,
-						 const struct bedrock_arena *but, uint32_t pages)
+static struct bedrock_arena *bedrock_heap_next_rested(struct bedrock_heap *heap,
+						      const struct bedrock_arena *first,
+						      uint32_t pages, uint32_t *turn)
 {
 	uint32_t count = bedrock_load_relaxed(&heap->arena_count);
 
-	if (bedrock_heap_rest(but) >= pages)
-		return NULL;
-	for (uint32_t i = 1; i < count; i++) {
-		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, (but->index + i) % count);
+	while (*turn < 2 * count) {
+		bool is_second = *turn >= count;
+		uint32_t index = (first->index + (*turn)++) % count;
+		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, index);
 
-		if (arena && bedrock_heap_rest(arena) >= pages)
+		if (!arena || (is_second && bedrock_load_relaxed(&arena->pending_pages) < pages))
+			continue;
+		if (is_second)
+			bedrock_arena_collect_pages(arena, pages);
+		if (bedrock_arena_rest_pages(arena) >= pages)
 			return arena;
 	}
 	return NULL;
+}
+
+static int bedrock_heap_take_rested(struct bedrock_heap *heap, const struct bedrock_arena *first,
+				    unsigned class_index, uint32_t want, struct bedrock_list *out)
+{
+	uint32_t pages = bedrock_class_slab_pages(class_index);
+	struct bedrock_arena *arena;
+	uint32_t turn = 0;
+
+	while ((arena = bedrock_heap_next_rested(heap, first, pages, &turn))) {
+		if (bedrock_slab_take(arena, class_index, want, BEDROCK_EFFORT_REST, out) == 0)
+			return 0;
+	}
+	return -ENOMEM;
 }
 
 int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first, unsigned class_index,
@@ -229,10 +244,7 @@ int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first, un
 		return 0;
 	if (bedrock_heap_take_idle(heap, first, class_index, want, out) == 0)
 		return 0;
-	struct bedrock_arena *rested =
-		bedrock_heap_rested(heap, first, bedrock_class_slab_pages(class_index));
-
-	if (rested && bedrock_slab_take(rested, class_index, want, BEDROCK_EFFORT_SLAB, out) == 0)
+	if (bedrock_heap_take_rested(heap, first, class_index, want, out) == 0)
 		return 0;
 	if (bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_CHUNK, out) == 0)
 		return 0;
@@ -258,20 +270,55 @@ static int bedrock_heap_take_run_anywhere(struct bedrock_heap *heap,
 	return -ENOMEM;
 }
 
+static int bedrock_heap_take_rested_run(struct bedrock_heap *heap, struct bedrock_arena *first,
+					struct bedrock_pages_request request,
+					struct bedrock_run **out, bool *is_zero)
+{
+	struct bedrock_arena *arena;
+	uint32_t turn = 0;
+
+	request.may_grow = false;
+	request.is_frugal = true;
+	if (request.is_growing && bedrock_pages_alloc(&first->pages, &request, out, is_zero) == 0)
+		return 0;
+	request.is_growing = false;
+	while ((arena = bedrock_heap_next_rested(heap, first, request.page_count, &turn))) {
+		if (bedrock_pages_alloc(&arena->pages, &request, out, is_zero) == 0)
+			return 0;
+	}
+	return -ENOMEM;
+}
+
+/*
+ * A run that may grow is worth a new chunk: it is then not copied at each step, leaving dirty pages
+ * behind. What is mapped and not touched costs address space and a chunk's header.
+ */
+static int bedrock_heap_take_fresh_run(struct bedrock_heap *heap, struct bedrock_arena *first,
+				       struct bedrock_pages_request request,
+				       struct bedrock_run **out, bool *is_zero)
+{
+	if (request.is_growing) {
+		request.may_grow = !bedrock_limit_is_near(&heap->space.limit);
+		if (bedrock_pages_alloc(&first->pages, &request, out, is_zero) == 0)
+			return 0;
+		request.is_growing = false;
+	}
+	request.may_grow = true;
+	return bedrock_pages_alloc(&first->pages, &request, out, is_zero);
+}
+
 int bedrock_heap_take_run(struct bedrock_heap *heap, struct bedrock_arena *first,
 			  struct bedrock_pages_request *request, struct bedrock_run **out,
 			  bool *is_zero)
 {
-	struct bedrock_arena *rested = bedrock_heap_rested(heap, first, request->page_count);
-
-	request->may_grow = false;
-	request->is_frugal = true;
-	if (rested && bedrock_pages_alloc(&rested->pages, request, out, is_zero) == 0)
+	/* No chunk has that much room. */
+	if (2 * request->page_count > BEDROCK_RUN_PAGES_MAX)
+		request->is_growing = false;
+	if (bedrock_heap_take_rested_run(heap, first, *request, out, is_zero) == 0)
 		return 0;
-	request->is_frugal = false;
-	request->may_grow = true;
-	if (bedrock_likely(bedrock_pages_alloc(&first->pages, request, out, is_zero) == 0))
+	if (bedrock_likely(bedrock_heap_take_fresh_run(heap, first, *request, out, is_zero) == 0))
 		return 0;
+	request->is_growing = false;
 	request->may_grow = false;
 	if (bedrock_heap_take_run_anywhere(heap, request, out, is_zero) == 0)
 		return 0;

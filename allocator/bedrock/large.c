@@ -64,6 +64,7 @@ static void *bedrock_large_block(const struct bedrock_large_request *request, bo
 		.page_count = bedrock_large_pages(least_bytes),
 		.align_pages = bedrock_large_pages(request->align_bytes),
 		.class_index = BEDROCK_CLASS_LARGE,
+		.is_growing = request->is_growing,
 	};
 
 	if (bedrock_heap_take_run(heap, arena, &pages, &run, is_zero))
@@ -104,6 +105,25 @@ void bedrock_large_free(void *block)
 	bedrock_decay_after_free(heap, arena);
 }
 
+/*
+ * Move a block down into the free pages before it. As much is copied as when it moves elsewhere,
+ * but fewer pages are touched, and what it leaves is at its end and not between others.
+ */
+static void *bedrock_run_slide(struct bedrock_arena *arena, struct bedrock_run *run, uint32_t count)
+{
+	void *block = bedrock_run_start(run);
+	size_t old_bytes = (size_t)run->page_count << BEDROCK_PAGE_SHIFT;
+
+	if (bedrock_pages_extend_down(&arena->pages, &run, count))
+		return NULL;
+	memmove(bedrock_run_start(run), block, old_bytes);
+	if (run->page_count > count) {
+		bedrock_pages_shrink(&arena->pages, run, count);
+		bedrock_decay_after_free(&bedrock_heap, arena);
+	}
+	return bedrock_run_start(run);
+}
+
 static void *bedrock_run_resize(void *block, size_t bytes)
 {
 	struct bedrock_run *run = bedrock_chunk_run_at(block);
@@ -118,8 +138,9 @@ static void *bedrock_run_resize(void *block, size_t bytes)
 		return block;
 	if (new_pages > old_pages) {
 		if (bedrock_pages_extend(&arena->pages, run, new_pages))
-			return NULL;
-		bedrock_add_relaxed(&arena->large_pages, new_pages - old_pages);
+			block = bedrock_run_slide(arena, run, new_pages);
+		if (block)
+			bedrock_add_relaxed(&arena->large_pages, new_pages - old_pages);
 		return block;
 	}
 	bedrock_sub_relaxed(&arena->large_pages, old_pages - new_pages);

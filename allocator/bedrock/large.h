@@ -17,6 +17,8 @@ struct bedrock_large_request {
 	/* A power of two. */
 	size_t align_bytes;
 	bool is_zero_wanted;
+	/* It was shorter before, and is likely to become longer. */
+	bool is_growing;
 };
 
 /* -> a block, or NULL if there is no memory; errno is not touched. */

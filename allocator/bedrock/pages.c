@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs of pages: first fit in the fullest chunk that has room.
+ * Runs of pages: taken, charged, given back, lent out.
  */
 #include "allocator/bedrock/pages.h"
 
@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/fit.h"
 #include "allocator/bedrock/os.h"
 
-/* How many chunks of one bucket are tried: those of the first may be too short by a little. */
-#define BEDROCK_BUCKET_TRIES 8u
 /* Credit above this goes back to the limit. */
 #define BEDROCK_PAGES_CREDIT_MAX (2 * BEDROCK_LIMIT_BATCH_BYTES >> BEDROCK_PAGE_SHIFT)
 
@@ -23,19 +22,9 @@ void bedrock_pages_init(struct bedrock_pages *pages, struct bedrock_arena *arena
 	pages->space = space;
 }
 
-/* One bucket per length up to 7, then four per doubling. */
-static uint32_t bedrock_pages_bucket(uint32_t page_count)
-{
-	if (page_count < 8)
-		return page_count;
-	uint32_t log = 31 - (uint32_t)__builtin_clz(page_count);
-
-	return 8 + (log - 3) * 4 + (page_count >> (log - 2) & 3);
-}
-
 static void bedrock_pages_bucket_add(struct bedrock_pages *pages, struct bedrock_chunk *chunk)
 {
-	uint32_t bucket = bedrock_pages_bucket(chunk->longest_free);
+	uint32_t bucket = bedrock_fit_bucket(chunk->longest_free);
 	struct bedrock_chunk *next = pages->buckets[bucket];
 
 	chunk->bucket = bucket;
@@ -63,7 +52,7 @@ static void bedrock_pages_set_longest(struct bedrock_pages *pages, struct bedroc
 				      uint32_t longest_free)
 {
 	chunk->longest_free = longest_free;
-	if (bedrock_pages_bucket(longest_free) == chunk->bucket)
+	if (bedrock_fit_bucket(longest_free) == chunk->bucket)
 		return;
 	bedrock_pages_bucket_remove(pages, chunk);
 	bedrock_pages_bucket_add(pages, chunk);
@@ -204,7 +193,8 @@ static uint32_t bedrock_pages_claim(struct bedrock_pages *pages, struct bedrock_
 	bedrock_count_owned(&pages->used_pages, range.count);
 	/* Only a cut into the longest run can change the longest run. */
 	if (around.count == chunk->longest_free)
-		bedrock_pages_set_longest(pages, chunk, bedrock_bitmap_longest_clear(&chunk->used));
+		bedrock_pages_set_longest(pages, chunk,
+					  bedrock_bitmap_longest_clear(&chunk->used).count);
 	return dirty_count;
 }
 
@@ -225,57 +215,6 @@ static void bedrock_pages_unclaim(struct bedrock_pages *pages, struct bedrock_ch
 	if (around.count > chunk->longest_free)
 		bedrock_pages_set_longest(pages, chunk, around.count);
 	bedrock_assert_slow(bedrock_chunk_is_valid(chunk));
-}
-
-/* Where in the chunk the request fits, or BEDROCK_BITMAP_BITS. */
-static uint32_t bedrock_pages_fit(const struct bedrock_chunk *chunk,
-				  const struct bedrock_pages_request *request)
-{
-	struct bedrock_bitmap taken;
-
-	if (bedrock_likely(!request->is_frugal))
-		return bedrock_bitmap_find_clear(&chunk->used, request->page_count,
-						 request->align_pages);
-	for (uint32_t word = 0; word < BEDROCK_BITMAP_WORDS; word++)
-		taken.words[word] = chunk->used.words[word] | ~chunk->charged.words[word];
-	return bedrock_bitmap_find_clear(&taken, request->page_count, request->align_pages);
-}
-
-/* A chunk of this bucket that can serve the request, and where. */
-static struct bedrock_chunk *bedrock_pages_search(const struct bedrock_pages *pages,
-						  uint32_t bucket,
-						  const struct bedrock_pages_request *request,
-						  uint32_t *first)
-{
-	struct bedrock_chunk *chunk = pages->buckets[bucket];
-
-	for (uint32_t i = 0; chunk && i < BEDROCK_BUCKET_TRIES; i++) {
-		if (chunk->longest_free >= request->page_count) {
-			*first = bedrock_pages_fit(chunk, request);
-			if (*first != BEDROCK_BITMAP_BITS)
-				return chunk;
-		}
-		chunk = chunk->bucket_next;
-	}
-	return NULL;
-}
-
-static struct bedrock_chunk *bedrock_pages_find(const struct bedrock_pages *pages,
-						const struct bedrock_pages_request *request,
-						uint32_t *first)
-{
-	uint32_t bucket = bedrock_pages_bucket(request->page_count);
-	uint64_t bits = pages->bucket_bits >> bucket << bucket;
-
-	while (bits) {
-		bucket = (uint32_t)__builtin_ctzll(bits);
-		struct bedrock_chunk *chunk = bedrock_pages_search(pages, bucket, request, first);
-
-		if (chunk)
-			return chunk;
-		bits &= bits - 1;
-	}
-	return NULL;
 }
 
 /* A huge page in a chunk would make more resident than was charged. */
@@ -331,22 +270,31 @@ static void bedrock_pages_write_map(struct bedrock_chunk *chunk, struct bedrock_
 		chunk->head_of[page] = (uint16_t)range.first;
 }
 
+static struct bedrock_run *bedrock_pages_make_run(struct bedrock_chunk *chunk,
+						  struct bedrock_range range, unsigned class_index)
+{
+	struct bedrock_run *run = &chunk->runs[range.first];
+
+	bedrock_pages_write_map(chunk, range, class_index);
+	run->page_count = (uint16_t)range.count;
+	run->class_index = (uint8_t)class_index;
+	return run;
+}
+
 static int bedrock_pages_begin_run(struct bedrock_pages *pages, struct bedrock_chunk *chunk,
 				   struct bedrock_range range, unsigned class_index,
 				   struct bedrock_run **out, bool *is_zero)
 {
-	struct bedrock_run *run = &chunk->runs[range.first];
 	int rc = bedrock_pages_charge(pages, chunk, range);
 
 	if (rc)
 		return rc;
-	run->is_resident = bedrock_pages_claim(pages, chunk, range) == range.count;
+	bool is_resident = bedrock_pages_claim(pages, chunk, range) == range.count;
+
 	*is_zero = bedrock_bitmap_set(&chunk->touched, range) == range.count;
-	bedrock_pages_write_map(chunk, range, class_index);
-	run->page_count = (uint16_t)range.count;
-	run->class_index = (uint8_t)class_index;
+	*out = bedrock_pages_make_run(chunk, range, class_index);
+	(*out)->is_resident = is_resident;
 	bedrock_assert_slow(bedrock_chunk_is_valid(chunk));
-	*out = run;
 	return 0;
 }
 
@@ -356,7 +304,7 @@ static int bedrock_pages_alloc_locked(struct bedrock_pages *pages,
 				      struct bedrock_run **out, bool *is_zero)
 {
 	struct bedrock_range range = { .count = request->page_count };
-	struct bedrock_chunk *chunk = bedrock_pages_find(pages, request, &range.first);
+	struct bedrock_chunk *chunk = bedrock_fit_find(pages, request, &range.first);
 
 	if (chunk)
 		return bedrock_pages_begin_run(pages, chunk, range, request->class_index, out,
@@ -365,7 +313,7 @@ static int bedrock_pages_alloc_locked(struct bedrock_pages *pages,
 
 	if (rc)
 		return rc;
-	chunk = bedrock_pages_find(pages, request, &range.first);
+	chunk = bedrock_fit_find(pages, request, &range.first);
 	rc = chunk ? bedrock_pages_begin_run(pages, chunk, range, request->class_index, out,
 					     is_zero)
 		   : -ENOMEM;
@@ -385,6 +333,7 @@ int bedrock_pages_alloc(struct bedrock_pages *pages, const struct bedrock_pages_
 	if (bedrock_unlikely(rc == -EDQUOT)) {
 		/* Pages that rest here cost nothing: better those than to purge them for others. */
 		frugal.is_frugal = true;
+		frugal.is_growing = false;
 		frugal.may_grow = false;
 		if (bedrock_pages_alloc_locked(pages, &frugal, out, is_zero) == 0)
 			rc = 0;
@@ -437,6 +386,51 @@ int bedrock_pages_extend(struct bedrock_pages *pages, struct bedrock_run *run, u
 		bedrock_pages_claim(pages, chunk, more);
 		bedrock_bitmap_set(&chunk->touched, more);
 		run->page_count = (uint16_t)count;
+	}
+	bedrock_lock_give(&pages->lock);
+	return rc;
+}
+
+/* Where a run of at least `count` pages lies that begins with the free pages before this one. */
+static struct bedrock_range bedrock_pages_around(const struct bedrock_chunk *chunk,
+						 struct bedrock_range own, uint32_t count)
+{
+	struct bedrock_range whole = own;
+
+	if (!bedrock_bitmap_test(&chunk->used, own.first - 1))
+		whole.first = bedrock_bitmap_clear_run(&chunk->used, own.first - 1).first;
+	whole.count = own.first + own.count - whole.first;
+	if (whole.count < count)
+		whole.count = count;
+	return whole;
+}
+
+int bedrock_pages_extend_down(struct bedrock_pages *pages, struct bedrock_run **run, uint32_t count)
+{
+	struct bedrock_chunk *chunk = bedrock_run_chunk(*run);
+	struct bedrock_range own = {
+		.first = bedrock_run_first(*run),
+		.count = (*run)->page_count,
+	};
+	uint32_t own_end = own.first + own.count;
+	int rc = -ENOMEM;
+
+	bedrock_lock_take(&pages->lock);
+	struct bedrock_range whole = bedrock_pages_around(chunk, own, count);
+	uint32_t end = whole.first + whole.count;
+	struct bedrock_range below = { .first = whole.first, .count = own.first - whole.first };
+	struct bedrock_range above = { .first = own_end, .count = end - own_end };
+
+	if (below.count > 0 && end <= BEDROCK_CHUNK_PAGES &&
+	    bedrock_bitmap_next_set(&chunk->used, own_end) >= end)
+		rc = bedrock_pages_charge(pages, chunk, whole);
+	if (!rc) {
+		bedrock_pages_claim(pages, chunk, below);
+		if (above.count > 0)
+			bedrock_pages_claim(pages, chunk, above);
+		bedrock_bitmap_set(&chunk->touched, whole);
+		bedrock_pages_write_map(chunk, own, BEDROCK_CLASS_NONE);
+		*run = bedrock_pages_make_run(chunk, whole, BEDROCK_CLASS_LARGE);
 	}
 	bedrock_lock_give(&pages->lock);
 	return rc;
@@ -530,7 +524,7 @@ bool bedrock_pages_is_valid(const struct bedrock_pages *pages)
 	for (const struct bedrock_chunk *chunk = pages->all; chunk; chunk = chunk->all_next) {
 		if (!bedrock_chunk_is_valid(chunk))
 			return false;
-		if (chunk->bucket != bedrock_pages_bucket(chunk->longest_free))
+		if (chunk->bucket != bedrock_fit_bucket(chunk->longest_free))
 			return false;
 		for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++)
 			rest[kind] += bedrock_bitmap_count(&chunk->rest[kind], whole);

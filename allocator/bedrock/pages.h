@@ -55,6 +55,8 @@ struct bedrock_pages_request {
 	bool may_grow;
 	/* Only pages that are charged already: the limit has no room for more. */
 	bool is_frugal;
+	/* Only where it can double in place; without alignment. See bedrock_fit_room. */
+	bool is_growing;
 };
 
 void bedrock_pages_init(struct bedrock_pages *pages, struct bedrock_arena *arena,
@@ -76,6 +78,14 @@ void bedrock_pages_shrink(struct bedrock_pages *pages, struct bedrock_run *run, 
 
 /* Lengthen a large run where it stands. -> 0, -EDQUOT, or -ENOMEM if what is behind is in use. */
 int bedrock_pages_extend(struct bedrock_pages *pages, struct bedrock_run *run, uint32_t count);
+
+/*
+ * Lengthen a large run by all free pages before it, and by those behind it that it needs. *run is
+ * then the run that begins there, of `count` pages at least, and the old one a part of it. What is
+ * too much is for the caller to give back when he has moved the content. -> 0, -EDQUOT or -ENOMEM.
+ */
+int bedrock_pages_extend_down(struct bedrock_pages *pages, struct bedrock_run **run,
+			      uint32_t count);
 
 /*
  * Lend resting pages out: take up to `range_max` ranges of pages that are both in *wanted and

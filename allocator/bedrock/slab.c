@@ -100,6 +100,7 @@ static int bedrock_slab_create(struct bedrock_arena *arena, unsigned class_index
 		.align_pages = 1,
 		.class_index = class_index,
 		.may_grow = effort == BEDROCK_EFFORT_CHUNK,
+		.is_frugal = effort == BEDROCK_EFFORT_REST,
 	};
 	struct bedrock_bin *bin = &arena->bins[class_index];
 	struct bedrock_run *run;

@@ -54,6 +54,8 @@ void bedrock_bin_init(struct bedrock_bin *bin);
 enum bedrock_effort {
 	/* No further: be content with what slabs have. */
 	BEDROCK_EFFORT_REUSE,
+	/* Make a slab of pages that rest. */
+	BEDROCK_EFFORT_REST,
 	/* Make a slab if a chunk at hand has room. */
 	BEDROCK_EFFORT_SLAB,
 	/* Map a chunk if none has. */

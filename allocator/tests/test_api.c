@@ -181,6 +181,28 @@ Test(api, refused_realloc_keeps_the_block)
 	}
 }
 
+Test(api, vectors_that_grow_side_by_side_move_seldom)
+{
+	char *vectors[8] = { NULL };
+	int moves = 0;
+
+	for (size_t bytes = 100000; bytes < 1000000; bytes += bytes / 4) {
+		for (int i = 0; i < 8; i++) {
+			char *grown = bedrock_realloc(vectors[i], bytes);
+
+			moves += grown != vectors[i];
+			grown[0] = (char)i;
+			vectors[i] = grown;
+		}
+	}
+	/* Of eleven sizes. */
+	cr_assert_leq(moves, 8 * 6);
+	for (int i = 0; i < 8; i++) {
+		cr_assert_eq(vectors[i][0], i);
+		bedrock_free(vectors[i]);
+	}
+}
+
 Test(api, realloc_to_a_slightly_other_size_stays_in_place)
 {
 	char *block = bedrock_malloc(1000);

@@ -40,6 +40,19 @@ Test(arena, collect_empties_every_class)
 	cr_assert(bedrock_pages_is_valid(&arena.pages));
 }
 
+Test(arena, collecting_for_a_few_pages_stops_when_they_rest)
+{
+	pass_through_every_class();
+	bedrock_arena_collect_pages(&arena, 4);
+	uint64_t rest_pages = bedrock_arena_rest_pages(&arena);
+
+	cr_assert_geq(rest_pages, 4);
+	cr_assert_lt(rest_pages, 64);
+	cr_assert_gt(bedrock_load_relaxed(&arena.pending_pages), 100);
+	bedrock_arena_collect_pages(&arena, BEDROCK_CHUNK_PAGES);
+	cr_assert_eq(bedrock_load_relaxed(&arena.pending_pages), 0);
+}
+
 Test(arena, collect_may_keep_one_slab_a_class_and_take_it_later)
 {
 	pass_through_every_class();

@@ -69,16 +69,16 @@ Test(bitmap, find_clear_respects_alignment_and_the_end)
 	cr_assert_eq(bedrock_bitmap_find_clear(&map, 1008, 1), BEDROCK_BITMAP_BITS);
 }
 
-/* The longest run of zero bytes. */
-static uint32_t naive_longest(const uint8_t *model)
+/* The first longest run of zero bytes. */
+static struct bedrock_range naive_longest(const uint8_t *model)
 {
-	uint32_t longest = 0;
+	struct bedrock_range longest = { .first = 0, .count = 0 };
 	uint32_t length = 0;
 
 	for (uint32_t bit = 0; bit < BEDROCK_BITMAP_BITS; bit++) {
 		length = model[bit] ? 0 : length + 1;
-		if (length > longest)
-			longest = length;
+		if (length > longest.count)
+			longest = range(bit + 1 - length, length);
 	}
 	return longest;
 }
@@ -102,6 +102,9 @@ Test(bitmap, random_ranges_agree_with_a_byte_per_bit)
 		memset(model + first, value, count);
 		for (uint32_t bit = 0; bit < BEDROCK_BITMAP_BITS; bit += 13)
 			cr_assert_eq(bedrock_bitmap_test(&map, bit), model[bit]);
-		cr_assert_eq(bedrock_bitmap_longest_clear(&map), naive_longest(model));
+		struct bedrock_range longest = bedrock_bitmap_longest_clear(&map);
+
+		cr_assert_eq(longest.count, naive_longest(model).count);
+		cr_assert_eq(longest.first, naive_longest(model).first);
 	}
 }

@@ -8,6 +8,7 @@
 
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/tests/chains.h"
 #include "allocator/tests/faults.h"
 
 static void setup(void)
@@ -124,6 +125,62 @@ Test(heap, own_pages_at_rest_come_before_those_of_others)
 	cr_assert_eq(bedrock_pages_alloc(&other->pages, &request, &run, &is_zero), 0);
 	bedrock_pages_free(&other->pages, run);
 	cr_assert_eq(arena_of_run(other, 40), other);
+}
+
+Test(heap, what_came_back_to_other_classes_is_collected_before_fresh_pages_are_touched)
+{
+	struct bedrock_arena *arena = &bedrock_heap.first_arena;
+	struct bedrock_list list;
+
+	bedrock_store_relaxed(&bedrock_heap.arena_count, 1);
+	cr_assert_eq(bedrock_slab_take(arena, 4, 1000, BEDROCK_EFFORT_CHUNK, &list), 0);
+	struct bedrock_run *slab = bedrock_chunk_slab_of(list.head);
+
+	bedrock_slab_return(4, chain_of(list, 4));
+	cr_assert_eq(bedrock_arena_rest_pages(arena), 0);
+	cr_assert_eq(bedrock_heap_take(&bedrock_heap, arena, 5, 1, &list), 0);
+	cr_assert_eq(bedrock_chunk_slab_of(list.head), slab);
+}
+
+Test(heap, growing_run_comes_from_pages_at_rest_before_it_gets_room)
+{
+	struct bedrock_arena *other = other_beside_rested(50);
+	struct bedrock_pages_request request = {
+		.page_count = 50,
+		.align_pages = 1,
+		.class_index = BEDROCK_CLASS_LARGE,
+		.is_growing = true,
+	};
+	struct bedrock_run *runs[2];
+	bool is_zero;
+
+	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, other, &request, &runs[0], &is_zero), 0);
+	cr_assert_eq(bedrock_run_chunk(runs[0])->arena, &bedrock_heap.first_arena);
+	request.is_growing = true;
+	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, other, &request, &runs[1], &is_zero), 0);
+	cr_assert_eq(bedrock_run_chunk(runs[1])->arena, other);
+	cr_assert_eq(bedrock_pages_extend(&other->pages, runs[1], 100), 0);
+}
+
+Test(heap, growing_run_is_content_without_room_when_no_chunk_is_to_be_had)
+{
+	struct bedrock_pages_request request = {
+		.page_count = 400,
+		.align_pages = 1,
+		.class_index = BEDROCK_CLASS_LARGE,
+		.is_growing = true,
+	};
+	struct bedrock_arena *arena = &bedrock_heap.first_arena;
+	struct bedrock_run *run;
+	bool is_zero;
+
+	bedrock_store_relaxed(&bedrock_heap.arena_count, 1);
+	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, arena, &request, &run, &is_zero), 0);
+	faults.mmap.error = ENOMEM;
+	request.is_growing = true;
+	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, arena, &request, &run, &is_zero), 0);
+	cr_assert_eq(arena->pages.chunk_count, 1);
+	cr_assert_gt(faults.mmap.hit, 0);
 }
 
 Test(heap, slabs_of_other_classes_are_turned_into_what_is_needed)

@@ -62,6 +62,26 @@ Test(large, grows_and_shrinks_in_place_while_the_neighbour_is_free)
 	cr_assert_eq(bedrock_load_relaxed(&bedrock_heap.first_arena.large_pages), 0);
 }
 
+Test(large, grows_down_with_its_content_where_only_what_is_before_it_is_free)
+{
+	char *before = take(200000, false);
+	char *block = take(100000, false);
+	char *behind = take(100000, false);
+
+	for (int i = 0; i < 100000; i++)
+		block[i] = (char)(i % 251);
+	bedrock_large_free(before);
+	cr_assert_eq(bedrock_large_resize(block, 250000), before);
+	cr_assert_lt(bedrock_large_usable_bytes(before), 250000 + BEDROCK_PAGE_BYTES);
+	for (int i = 0; i < 100000; i++)
+		cr_assert_eq(before[i], (char)(i % 251));
+	cr_assert_eq(bedrock_chunk_class_of(block), BEDROCK_CLASS_NONE);
+	bedrock_large_free(before);
+	bedrock_large_free(behind);
+	cr_assert_eq(bedrock_load_relaxed(&bedrock_heap.first_arena.large_pages), 0);
+	cr_assert(bedrock_pages_is_valid(&bedrock_heap.first_arena.pages));
+}
+
 Test(large, resize_across_kinds_is_left_to_a_copy)
 {
 	char *run = take(100000, false);

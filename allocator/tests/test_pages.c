@@ -131,6 +131,45 @@ Test(pages, extend_takes_free_neighbours_only_and_shrink_gives_them_back)
 	cr_assert(bedrock_pages_is_valid(&pages));
 }
 
+Test(pages, run_extended_down_takes_all_before_it_and_what_it_needs_behind)
+{
+	struct bedrock_run *a = take(100, NULL);
+	struct bedrock_run *b = take(100, NULL);
+	struct bedrock_run *c = take(50, NULL);
+	struct bedrock_run *d = take(100, NULL);
+	struct bedrock_run *grown = b;
+
+	cr_assert_eq(bedrock_pages_extend_down(&pages, &grown, 150), -ENOMEM, "nothing before");
+	bedrock_pages_free(&pages, a);
+	cr_assert_eq(bedrock_pages_extend_down(&pages, &grown, 201), -ENOMEM, "too little");
+	cr_assert_eq(grown, b);
+	bedrock_pages_free(&pages, c);
+	cr_assert_eq(bedrock_pages_extend_down(&pages, &grown, 230), 0);
+	cr_assert_eq(grown, a);
+	cr_assert_eq(grown->page_count, 230);
+	cr_assert_eq(bedrock_load_relaxed(&pages.used_pages), 330);
+	cr_assert_eq(bedrock_chunk_class_of(bedrock_run_start(a)), BEDROCK_CLASS_LARGE);
+	cr_assert_eq(bedrock_chunk_class_of(bedrock_run_start(b)), BEDROCK_CLASS_NONE);
+	cr_assert(bedrock_pages_is_valid(&pages));
+	bedrock_pages_free(&pages, grown);
+	bedrock_pages_free(&pages, d);
+	cr_assert_eq(bedrock_load_relaxed(&pages.used_pages), 0);
+}
+
+Test(pages, run_extended_down_keeps_what_is_too_much_for_the_caller_to_give_back)
+{
+	struct bedrock_run *a = take(300, NULL);
+	struct bedrock_run *b = take(100, NULL);
+
+	bedrock_pages_free(&pages, a);
+	cr_assert_eq(bedrock_pages_extend_down(&pages, &b, 120), 0);
+	cr_assert_eq(b, a);
+	cr_assert_eq(b->page_count, 400);
+	bedrock_pages_shrink(&pages, b, 120);
+	cr_assert_eq(bedrock_load_relaxed(&pages.rest_pages[BEDROCK_REST_DIRTY]), 280);
+	cr_assert(bedrock_pages_is_valid(&pages));
+}
+
 Test(pages, lent_pages_cannot_be_allocated_and_come_back_in_the_state_they_are_given)
 {
 	struct bedrock_run *run = take(BEDROCK_RUN_PAGES_MAX, NULL);
