@@ -36,6 +36,8 @@ struct fault {
 	/* Hit only this call and later ones, counted from 1, but no more than `most` of them. */
 	_Atomic unsigned first;
 	_Atomic unsigned most;
+	/* Only mappings of this length, or 0 for any; mmap only. */
+	_Atomic size_t bytes;
 	/* Only this advice, or -1 for any; madvise only. */
 	_Atomic int advice;
 	_Atomic unsigned seen;
@@ -145,8 +147,10 @@ static inline void *fault_map_elsewhere(size_t bytes, int protection, int flags)
 
 static void *fault_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t at)
 {
-	struct fault_answer answer = fault_answer(&faults.mmap);
+	struct fault_answer answer = { .is_hit = false };
 
+	if (faults.mmap.bytes == 0 || faults.mmap.bytes == bytes)
+		answer = fault_answer(&faults.mmap);
 	if (answer.is_hit) {
 		errno = answer.error;
 		return MAP_FAILED;
