@@ -22,12 +22,18 @@ struct bedrock_cgroup_kind {
 	/* The controllers' names as a line of the membership has them. */
 	const char *controllers;
 	const char *mount;
-	const char *file;
+	/* NULL where there is none. */
+	const char *files[BEDROCK_CGROUP_BOUND_COUNT];
 };
 
 static const struct bedrock_cgroup_kind bedrock_cgroup_kinds[] = {
-	{ .controllers = "", .mount = "", .file = "/memory.max" },
-	{ .controllers = "memory", .mount = "/memory", .file = "/memory.limit_in_bytes" },
+	{ .controllers = "",
+	  .mount = "",
+	  .files = { [BEDROCK_CGROUP_MAX] = "/memory.max",
+		     [BEDROCK_CGROUP_HIGH] = "/memory.high" } },
+	{ .controllers = "memory",
+	  .mount = "/memory",
+	  .files = { [BEDROCK_CGROUP_MAX] = "/memory.limit_in_bytes" } },
 };
 
 #define BEDROCK_CGROUP_KIND_COUNT (sizeof(bedrock_cgroup_kinds) / sizeof(bedrock_cgroup_kinds[0]))
@@ -78,7 +84,8 @@ static uint64_t bedrock_cgroup_level(struct bedrock_cgroup_path path, const char
 
 /* The least limit from the group up to the root of its tree. */
 static uint64_t bedrock_cgroup_least(const char *root, const struct bedrock_cgroup_kind *kind,
-				     const char *group, size_t group_bytes)
+				     enum bedrock_cgroup_bound bound, const char *group,
+				     size_t group_bytes)
 {
 	struct bedrock_cgroup_path path = { .length = 0 };
 	uint64_t least_bytes = UINT64_MAX;
@@ -93,7 +100,7 @@ static uint64_t bedrock_cgroup_least(const char *root, const struct bedrock_cgro
 	path.is_cut = false;
 	for (;;) {
 		path.text[path.length] = '\0';
-		uint64_t bytes = bedrock_cgroup_level(path, kind->file);
+		uint64_t bytes = bedrock_cgroup_level(path, kind->files[bound]);
 
 		least_bytes = bytes < least_bytes ? bytes : least_bytes;
 		if (path.length <= root_length)
@@ -121,7 +128,8 @@ static bool bedrock_cgroup_lists(const char *list, size_t list_bytes, const char
 }
 
 /* One line "number:controllers:path". */
-static uint64_t bedrock_cgroup_line(const char *root, const char *line, size_t bytes)
+static uint64_t bedrock_cgroup_line(const char *root, const char *line, size_t bytes,
+				    enum bedrock_cgroup_bound bound)
 {
 	uint64_t least_bytes = UINT64_MAX;
 	const char *list = memchr(line, ':', bytes);
@@ -135,23 +143,25 @@ static uint64_t bedrock_cgroup_line(const char *root, const char *line, size_t b
 	for (size_t i = 0; i < BEDROCK_CGROUP_KIND_COUNT; i++) {
 		const struct bedrock_cgroup_kind *kind = &bedrock_cgroup_kinds[i];
 
-		if (!bedrock_cgroup_lists(list + 1, list_bytes, kind->controllers))
+		if (!kind->files[bound] ||
+		    !bedrock_cgroup_lists(list + 1, list_bytes, kind->controllers))
 			continue;
-		uint64_t limit_bytes =
-			bedrock_cgroup_least(root, kind, group, bytes - (size_t)(group - line));
+		uint64_t limit_bytes = bedrock_cgroup_least(root, kind, bound, group,
+							    bytes - (size_t)(group - line));
 
 		least_bytes = limit_bytes < least_bytes ? limit_bytes : least_bytes;
 	}
 	return least_bytes;
 }
 
-uint64_t bedrock_cgroup_limit_of(const char *root, const char *membership)
+uint64_t bedrock_cgroup_bound_of(const char *root, const char *membership,
+				 enum bedrock_cgroup_bound bound)
 {
 	uint64_t least_bytes = UINT64_MAX;
 
 	while (*membership) {
 		size_t bytes = strcspn(membership, "\n");
-		uint64_t limit_bytes = bedrock_cgroup_line(root, membership, bytes);
+		uint64_t limit_bytes = bedrock_cgroup_line(root, membership, bytes, bound);
 
 		least_bytes = limit_bytes < least_bytes ? limit_bytes : least_bytes;
 		membership += bytes;
@@ -160,11 +170,11 @@ uint64_t bedrock_cgroup_limit_of(const char *root, const char *membership)
 	return least_bytes == UINT64_MAX ? 0 : least_bytes;
 }
 
-uint64_t bedrock_cgroup_limit(void)
+uint64_t bedrock_cgroup_bytes(enum bedrock_cgroup_bound bound)
 {
 	char membership[BEDROCK_CGROUP_MEMBERSHIP_BYTES];
 
 	if (bedrock_os_read_file("/proc/self/cgroup", membership, sizeof(membership)) < 0)
 		return 0;
-	return bedrock_cgroup_limit_of("/sys/fs/cgroup", membership);
+	return bedrock_cgroup_bound_of("/sys/fs/cgroup", membership, bound);
 }

@@ -18,24 +18,39 @@
 
 struct bedrock_heap bedrock_heap;
 
+/* What stands for no hard limit beside a soft one: nobody has so much. */
+#define BEDROCK_HEAP_BOUNDLESS (UINT64_C(1) << 60)
+
+/* The control group's limits, or the share of them that is asked for. 0 for each that is not set.
+ */
+static void bedrock_heap_ask_group(uint64_t percent, uint64_t *hard_bytes, uint64_t *high_bytes)
+{
+	*hard_bytes = bedrock_cgroup_bytes(BEDROCK_CGROUP_MAX) / 100 * percent;
+	*high_bytes = bedrock_cgroup_bytes(BEDROCK_CGROUP_HIGH) / 100 * percent;
+	if (*hard_bytes == 0 && *high_bytes == 0)
+		bedrock_debug_warn("BEDROCK_CONF: the control group has no limit, "
+				   "memory_limit ignored",
+				   "", 0, "");
+	else if (*hard_bytes == 0)
+		*hard_bytes = BEDROCK_HEAP_BOUNDLESS;
+}
+
 /* The limits that the options ask for. */
 static void bedrock_heap_set_limits(struct bedrock_heap *heap)
 {
 	int64_t hard = heap->options.memory_limit;
 	int64_t soft = heap->options.soft_limit;
 	uint64_t hard_bytes = (uint64_t)hard;
+	uint64_t high_bytes = 0;
 
-	if (hard < 0) {
-		uint64_t group_bytes = bedrock_cgroup_limit();
+	if (hard < 0)
+		bedrock_heap_ask_group((uint64_t)-hard, &hard_bytes, &high_bytes);
+	uint64_t whole_bytes = hard_bytes == BEDROCK_HEAP_BOUNDLESS ? high_bytes : hard_bytes;
+	uint64_t soft_bytes = soft < 0 ? whole_bytes / 100 * (uint64_t)-soft : (uint64_t)soft;
 
-		if (group_bytes == 0)
-			bedrock_debug_warn("BEDROCK_CONF: the control group has no limit, "
-					   "memory_limit ignored",
-					   "", 0, "");
-		hard_bytes = group_bytes / 100 * (uint64_t)-hard;
-	}
-	uint64_t soft_bytes = soft < 0 ? hard_bytes / 100 * (uint64_t)-soft : (uint64_t)soft;
-
+	/* Where nothing else is said, begin before the kernel makes us wait. */
+	if (soft == 0 && high_bytes != 0 && high_bytes < hard_bytes)
+		soft_bytes = high_bytes - high_bytes / BEDROCK_LIMIT_NEAR_SHARE;
 	bedrock_limit_set(&heap->space.limit, hard_bytes, soft == -100 ? hard_bytes : soft_bytes);
 }
 

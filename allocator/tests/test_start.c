@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/heap.h"
@@ -189,6 +190,81 @@ Test(start, files_refused_leave_no_limit_of_the_control_group)
 		cr_assert_gt(faults.write.seen, (unsigned)i, "a message");
 	}
 	cr_assert_null(use(&faults));
+}
+
+/* The files of a control group; NULL for one that is not there. */
+static const char *group_max;
+static const char *group_high;
+
+static int open_text(const char *text)
+{
+	int fds[2];
+
+	if (!text || pipe(fds)) {
+		errno = ENOENT;
+		return -1;
+	}
+	cr_assert_eq(write(fds[1], text, strlen(text)), (ssize_t)strlen(text));
+	close(fds[1]);
+	return fds[0];
+}
+
+static int group_open(const char *path, int flags, ...)
+{
+	(void)flags;
+	if (strcmp(path, "/proc/self/cgroup") == 0)
+		return open_text("0::/\n");
+	if (strcmp(path, "/sys/fs/cgroup/memory.max") == 0)
+		return open_text(group_max);
+	if (strcmp(path, "/sys/fs/cgroup/memory.high") == 0)
+		return open_text(group_high);
+	return open_text(NULL);
+}
+
+static void start_in_group(const char *options, const char *max, const char *high)
+{
+	memset(&bedrock_heap, 0, sizeof(bedrock_heap));
+	setenv("BEDROCK_CONF", options, 1);
+	bedrock_os_table.open = group_open;
+	group_max = max;
+	group_high = high;
+	start();
+}
+
+static uint64_t soft_bytes(void)
+{
+	return bedrock_load_relaxed(&bedrock_heap.space.limit.soft_bytes);
+}
+
+static uint64_t hard_bytes(void)
+{
+	return bedrock_load_relaxed(&bedrock_heap.space.limit.hard_bytes);
+}
+
+Test(start, high_of_the_control_group_makes_the_soft_limit_come_before_it)
+{
+	start_in_group("memory_limit:cgroup", "80000000\n", "40000000\n");
+	cr_assert_eq(hard_bytes(), 80000000);
+	cr_assert_eq(soft_bytes(), 35000000);
+	start_in_group("memory_limit:50%", "80000000\n", "40000000\n");
+	cr_assert_eq(hard_bytes(), 40000000);
+	cr_assert_eq(soft_bytes(), 17500000);
+	start_in_group("memory_limit:cgroup", "80000000\n", "90000000\n");
+	cr_assert_eq(soft_bytes(), 70000000);
+	start_in_group("memory_limit:cgroup", "80000000\n", "max\n");
+	cr_assert_eq(soft_bytes(), 70000000);
+	start_in_group("memory_limit:cgroup,soft_limit:60M", "80000000\n", "40000000\n");
+	cr_assert_eq(soft_bytes(), UINT64_C(60) << 20);
+}
+
+Test(start, high_of_the_control_group_alone_makes_a_soft_limit_alone)
+{
+	start_in_group("memory_limit:cgroup", NULL, "400000000\n");
+	cr_assert_gt(hard_bytes(), UINT64_C(1) << 50);
+	cr_assert_eq(soft_bytes(), 350000000);
+	cr_assert_null(use(&faults));
+	start_in_group("memory_limit:cgroup,soft_limit:50%", "max\n", "400000000\n");
+	cr_assert_eq(soft_bytes(), 200000000);
 }
 
 Test(start, message_that_is_lost_changes_nothing_else)
