@@ -380,6 +380,16 @@ void hq_heap_op_begin(struct hq_heap *heap)
 	heap->op_start = ticks(heap);
 }
 
+void hq_heap_op_begin_late(struct hq_heap *heap, uint64_t late_ns)
+{
+	const uint64_t late =
+		heap->ns_per_tick == 0
+			? late_ns
+			: (uint64_t)(((unsigned __int128)late_ns << 32) / heap->ns_per_tick);
+
+	heap->op_start = ticks(heap) - late;
+}
+
 void hq_heap_op_end(struct hq_heap *heap)
 {
 	record(heap, HQ_LATENCY_OP, heap->op_start, ticks(heap));

@@ -122,6 +122,8 @@ uint64_t hq_heap_signals_taken(const struct hq_heap *heap);
 /* Brackets one whole operation (a batch, a row scan): its latency, and progress of the thread. */
 void hq_heap_op_begin(struct hq_heap *heap);
 void hq_heap_op_end(struct hq_heap *heap);
+/* The same for an operation that should have begun so long ago: its latency counts from then. */
+void hq_heap_op_begin_late(struct hq_heap *heap, uint64_t late_ns);
 
 /*
  * Brackets one part of the work, by its index in the workload's table: wall and CPU time and page

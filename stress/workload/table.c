@@ -17,6 +17,7 @@ const struct hq_workload *const hq_workloads[] = {
 	&hq_workload_insert_scan,
 	&hq_workload_none,
 	&hq_workload_query_mix,
+	&hq_workload_rpc,
 	&hq_workload_signals,
 	&hq_workload_thread_lives,
 	&hq_workload_trace,

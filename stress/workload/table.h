@@ -16,6 +16,7 @@ extern const struct hq_workload hq_workload_idle_decay;
 extern const struct hq_workload hq_workload_insert_scan;
 extern const struct hq_workload hq_workload_none;
 extern const struct hq_workload hq_workload_query_mix;
+extern const struct hq_workload hq_workload_rpc;
 extern const struct hq_workload hq_workload_signals;
 extern const struct hq_workload hq_workload_thread_lives;
 extern const struct hq_workload hq_workload_trace;
