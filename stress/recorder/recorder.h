@@ -97,7 +97,8 @@ static inline void hq_recorder_gave(struct hq_recorder_self *self, enum hq_trace
 	if (HQ_BETWEEN_UNLIKELY(!words))
 		return;
 	words[0] = hq_raw_stamp(hq_recorder.uses_clock);
-	words[1] = hq_raw_word(block, kind, shift);
+	/* An alignment that was refused may be beyond all sense. */
+	words[1] = hq_raw_word(block, kind, block ? shift : 0);
 	words[2] = size;
 	hq_recorder_publish(self, 3);
 }

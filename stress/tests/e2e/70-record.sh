@@ -45,6 +45,7 @@ test_record_realloc() {
 	record -- "$BUILD/targets/traced" resize
 	between 5100 5200 call
 	between 100 150 block
+	says told 'left out: 3 that were refused memory'
 }
 
 test_record_first_process_alone_or_with_children() {

@@ -7,7 +7,7 @@
  *   fork       a child makes 5,000 pairs, its parent 1,000
  *   exec       makes 1,000 pairs, and becomes a program that makes 2,000
  *   forever    until it is killed; says "going" when it has made 100,000 pairs
- *   resize     100 blocks that grow in 50 steps each, then shrink to nothing
+ *   resize     three requests that are refused, then 100 blocks that grow in 50 steps each
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -106,8 +106,21 @@ static int with_child(void)
 	return waitpid(pid, &status, 0) == pid ? status : 1;
 }
 
+/* More than there is, and an alignment beyond all sense. */
+static void ask_for_too_much(void)
+{
+	volatile size_t much = (size_t)1 << 50;
+	void *block = NULL;
+
+	free(malloc(SIZE_MAX / 2 + much));
+	free(calloc(much, much));
+	if (posix_memalign(&block, much, 100) == 0)
+		free(block);
+}
+
 static int resize(void)
 {
+	ask_for_too_much();
 	for (uint32_t i = 0; i < 100; i++) {
 		char *block = NULL;
 
