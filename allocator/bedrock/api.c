@@ -10,6 +10,7 @@
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/fast.h"
+#include "allocator/bedrock/harden.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/large.h"
 
@@ -108,7 +109,7 @@ static void *bedrock_alloc_large(const struct bedrock_large_request *request)
 	bedrock_heap_ensure(&bedrock_heap);
 	if (bedrock_unlikely(bedrock_heap.space.is_watched))
 		return bedrock_finish(bedrock_alloc_watched(request));
-	return bedrock_finish(bedrock_alloc(request, BEDROCK_CLASS_NONE));
+	return bedrock_harden_filled(bedrock_finish(bedrock_alloc(request, BEDROCK_CLASS_NONE)));
 }
 
 __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
@@ -125,11 +126,11 @@ __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
 	void *block = bedrock_cache_alloc_own(class_index);
 
 	if (bedrock_likely(block != NULL))
-		return block;
+		return bedrock_harden_filled(block);
 	bedrock_heap_ensure(&bedrock_heap);
 	if (bedrock_unlikely(bedrock_heap.space.is_watched))
 		return bedrock_finish(bedrock_alloc_watched(&request));
-	return bedrock_finish(bedrock_alloc(&request, class_index));
+	return bedrock_harden_filled(bedrock_finish(bedrock_alloc(&request, class_index)));
 }
 
 __attribute__((noinline)) void *bedrock_calloc_slow(size_t bytes)
@@ -150,7 +151,7 @@ __attribute__((noinline)) void *bedrock_calloc_slow(size_t bytes)
 
 		return block ? memset(block, 0, bytes) : NULL;
 	}
-	return bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE));
+	return bedrock_harden_given(bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE)));
 }
 
 __attribute__((noinline)) void bedrock_free_slow(void *block)
@@ -158,12 +159,15 @@ __attribute__((noinline)) void bedrock_free_slow(void *block)
 	unsigned class_index = bedrock_chunk_class_of(block);
 
 	bedrock_cache_hot(class_index)->room++;
-	if (bedrock_cache_free_own(block, class_index))
-		return;
+	bedrock_harden_freed(block);
 	if (bedrock_unlikely(bedrock_heap.space.is_watched))
 		bedrock_watch_free(&bedrock_heap.watch, block);
 	else if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
 		bedrock_large_free(block);
+	else if (bedrock_unlikely(!bedrock_slab_holds(class_index, block)))
+		bedrock_slab_refuse(block);
+	else if (bedrock_cache_free_own(block, class_index))
+		return;
 	else
 		bedrock_cache_free(block, class_index);
 	bedrock_tick();
@@ -205,6 +209,7 @@ size_t bedrock_malloc_usable_size(void *block)
 	if (bedrock_unlikely(bedrock_heap.space.is_watched))
 		return bedrock_watch_expect(block) ? bedrock_watch_bytes(block) : 0;
 	bedrock_live_asked("size", block);
+	bedrock_harden_asked("size", block);
 	return bedrock_fast_bytes(block);
 }
 
@@ -221,7 +226,7 @@ static void *bedrock_alloc_aligned_slow(unsigned class_index, size_t align_bytes
 			      : bedrock_alloc(&request, class_index);
 
 	bedrock_tick();
-	return block;
+	return bedrock_harden_filled(block);
 }
 
 /* An aligned block, without touching errno. align_bytes is a power of two. */
@@ -354,18 +359,22 @@ static void *bedrock_realloc_block(void *block, size_t bytes)
 	if (bedrock_unlikely(bedrock_heap.space.is_watched))
 		return bedrock_realloc_watched(block, bytes);
 	bedrock_live_asked("realloc", block);
+	bedrock_harden_asked("realloc", block);
 	unsigned class_index = bedrock_chunk_class_of(block);
 	size_t usable_bytes = bedrock_fast_bytes(block);
 
 	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE) {
 		/* What it leaves when it moves may be somebody else's at once. */
 		bedrock_live_taken("realloc", block);
+		bedrock_harden_resizing(block, bytes, usable_bytes);
 		void *resized = bedrock_resize(block, usable_bytes, bytes);
 
 		(void)bedrock_live_given(resized ? resized : block);
+		bedrock_harden_resized(resized ? resized : block, usable_bytes);
 		if (resized)
 			return resized;
 	} else if (bedrock_realloc_fits(class_index, bytes)) {
+		bedrock_harden_shortened(block, bytes, usable_bytes);
 		return block;
 	}
 	return bedrock_realloc_copy(block, usable_bytes, bytes);

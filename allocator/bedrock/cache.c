@@ -5,13 +5,16 @@
  * Magazines start small and double each time they turn out too small, out of a budget of bytes
  * that all classes of a thread share. A busy thread's budget grows in steps out of a pool that
  * all threads share. Classes that have had no slow path for a while give their magazines and
- * their share back.
+ * their share back. It is one thing: whatever changes a magazine changes the room, the budget and
+ * the counts with it.
  */
 #include "allocator/bedrock/cache.h"
 
 #include "allocator/bedrock/background.h"
 #include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/link.h"
+#include "allocator/bedrock/misuse.h"
 #include "allocator/bedrock/owner.h"
 #include "allocator/bedrock/os.h"
 
@@ -76,6 +79,7 @@ static struct bedrock_cache *bedrock_cache_create(struct bedrock_heap *heap)
 	if (!cache)
 		return NULL;
 	bedrock_thread_phase = BEDROCK_THREAD_IN_BIRTH;
+	cache->is_closed = heap->is_closed;
 	cache->budget_bytes = BEDROCK_CACHE_BASE_BYTES;
 	cache->spare_bytes = BEDROCK_CACHE_BASE_BYTES;
 	cache->thread_index = bedrock_add_relaxed(&heap->next_thread_arena, 1);
@@ -108,7 +112,7 @@ static void bedrock_cache_return_spare(struct bedrock_cache *cache, unsigned cla
 	struct bedrock_cache_side *side = &cache->sides[class_index];
 	void *head = side->head;
 
-	bedrock_cache_hot(class_index)->room += (int32_t)side->count;
+	bedrock_cache_magazine(cache, class_index)->room += (int32_t)side->count;
 	side->head = NULL;
 	side->count = 0;
 	if (head)
@@ -116,11 +120,11 @@ static void bedrock_cache_return_spare(struct bedrock_cache *cache, unsigned cla
 }
 
 /* Put a list in the place of the hot magazine, whose own list is forgotten. */
-static void bedrock_cache_set_hot(const struct bedrock_cache *cache, unsigned class_index,
-				  void *head, uint32_t count)
+static void bedrock_cache_set_hot(struct bedrock_cache *cache, unsigned class_index, void *head,
+				  uint32_t count)
 {
 	const struct bedrock_cache_side *side = &cache->sides[class_index];
-	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
 
 	hot->head = head;
 	hot->room = (int32_t)(2 * side->limit) - (int32_t)(side->count + side->fresh_count + count);
@@ -130,7 +134,7 @@ static void bedrock_cache_set_hot(const struct bedrock_cache *cache, unsigned cl
 static void bedrock_cache_return_hot(struct bedrock_cache *cache, unsigned class_index)
 {
 	struct bedrock_cache_side *side = &cache->sides[class_index];
-	void *head = bedrock_cache_hot(class_index)->head;
+	void *head = bedrock_cache_magazine(cache, class_index)->head;
 	uint32_t fresh_count = side->fresh_count;
 
 	side->fresh_count = 0;
@@ -148,7 +152,8 @@ static void bedrock_cache_set_limit(struct bedrock_cache *cache, unsigned class_
 	int64_t pair_bytes = 2 * (int64_t)bedrock_class_bytes(class_index);
 
 	cache->spare_bytes += ((int64_t)side->limit - (int64_t)limit) * pair_bytes;
-	bedrock_cache_hot(class_index)->room += 2 * ((int32_t)limit - (int32_t)side->limit);
+	bedrock_cache_magazine(cache, class_index)->room +=
+		2 * ((int32_t)limit - (int32_t)side->limit);
 	side->limit = limit;
 }
 
@@ -207,7 +212,7 @@ static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_c
 	side->has_missed = false;
 	bedrock_cache_return_spare(cache, class_index);
 	bedrock_cache_set_limit(cache, class_index, side->limit / 2);
-	if (bedrock_cache_hot(class_index)->room < 0)
+	if (bedrock_cache_magazine(cache, class_index)->room < 0)
 		bedrock_cache_return_hot(cache, class_index);
 	bedrock_cache_lower_budget(cache, BEDROCK_CACHE_STEP_BYTES);
 }
@@ -217,7 +222,7 @@ static bool bedrock_cache_empty(struct bedrock_cache *cache)
 	bool had_any = false;
 
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
-		had_any |= bedrock_cache_hot(i)->head || cache->sides[i].head ||
+		had_any |= bedrock_cache_magazine(cache, i)->head || cache->sides[i].head ||
 			   cache->sides[i].fresh_count > 0;
 		bedrock_cache_return_spare(cache, i);
 		bedrock_cache_return_hot(cache, i);
@@ -295,12 +300,46 @@ static void bedrock_cache_grow(struct bedrock_cache *cache, unsigned class_index
 }
 
 /*
+ * As the fast path does it, but that the link is looked at. Nobody gets to see one that may be made
+ * of a secret.
+ */
+static void *bedrock_cache_pop(struct bedrock_cache *cache, unsigned class_index)
+{
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
+	void *block = hot->head;
+	void *next = bedrock_link_next(block);
+
+	if (bedrock_unlikely(next && !bedrock_slab_holds(class_index, next)))
+		bedrock_slab_accuse(block);
+	if (bedrock_likely(!cache->is_closed))
+		return bedrock_fast_pop(hot);
+	hot->head = next;
+	hot->room++;
+	*(void **)block = NULL;
+	return block;
+}
+
+static void bedrock_cache_push(struct bedrock_cache *cache, void *block, unsigned class_index)
+{
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
+
+	hot->room--;
+	if (bedrock_likely(!cache->is_closed)) {
+		bedrock_fast_push(hot, block);
+		return;
+	}
+	bedrock_link_set(block, hot->head);
+	hot->head = block;
+}
+
+/*
  * Make a chain of the first fresh blocks. Of pages that may not be in memory, only one is touched,
  * and that was most likely touched by whoever had the block before.
  */
-static void bedrock_cache_link_fresh(struct bedrock_cache_side *side, unsigned class_index)
+static void bedrock_cache_link_fresh(struct bedrock_cache *cache, unsigned class_index)
 {
-	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+	struct bedrock_cache_side *side = &cache->sides[class_index];
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
 	size_t block_bytes = bedrock_class_bytes(class_index);
 	uint32_t most = side->fresh_count < BEDROCK_CACHE_LINK_BLOCKS ? side->fresh_count
 								      : BEDROCK_CACHE_LINK_BLOCKS;
@@ -313,23 +352,24 @@ static void bedrock_cache_link_fresh(struct bedrock_cache_side *side, unsigned c
 		last = page_last;
 	hot->head = block;
 	for (; block + block_bytes <= last; block += block_bytes, count++)
-		*(void **)block = block + block_bytes;
-	*(void **)block = NULL;
+		bedrock_link_set(block, block + block_bytes);
+	bedrock_link_set(block, NULL);
 	side->fresh = block + block_bytes;
 	side->fresh_count -= count;
 }
 
 /* The next fresh block. The hot magazine is empty. */
-static void *bedrock_cache_take_fresh(struct bedrock_cache_side *side, unsigned class_index)
+static void *bedrock_cache_take_fresh(struct bedrock_cache *cache, unsigned class_index)
 {
-	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+	struct bedrock_cache_side *side = &cache->sides[class_index];
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
 	size_t block_bytes = bedrock_class_bytes(class_index);
 	char *block = side->fresh;
 
 	/* In a page that no other block begins in this one may be the first to be touched. */
 	if (side->is_resident || (uintptr_t)block % BEDROCK_PAGE_BYTES >= block_bytes) {
-		bedrock_cache_link_fresh(side, class_index);
-		return bedrock_fast_pop(hot);
+		bedrock_cache_link_fresh(cache, class_index);
+		return bedrock_cache_pop(cache, class_index);
 	}
 	side->fresh = block + block_bytes;
 	side->fresh_count--;
@@ -379,19 +419,22 @@ static void *bedrock_cache_alloc_direct(unsigned class_index)
 static inline void *bedrock_cache_pick(struct bedrock_cache *cache, unsigned class_index)
 {
 	struct bedrock_cache_side *side = &cache->sides[class_index];
-	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
 
 	side->is_touched = true;
 	if (!hot->head) {
+		if (bedrock_unlikely(cache->is_closed &&
+				     bedrock_cache_hot_count(cache, class_index) != 0))
+			bedrock_misuse_list(bedrock_class_bytes(class_index));
 		if (!side->head)
-			return side->fresh_count > 0 ? bedrock_cache_take_fresh(side, class_index)
+			return side->fresh_count > 0 ? bedrock_cache_take_fresh(cache, class_index)
 						     : NULL;
 		/* The number of blocks is the same, and so is the room. */
 		hot->head = side->head;
 		side->head = NULL;
 		side->count = 0;
 	}
-	return bedrock_fast_pop(hot);
+	return bedrock_cache_pop(cache, class_index);
 }
 
 void *bedrock_cache_alloc_own(unsigned class_index)
@@ -424,22 +467,23 @@ void *bedrock_cache_alloc(unsigned class_index)
 }
 
 /* Return blocks of the spare magazine to one slab. */
-static void bedrock_cache_return_some(struct bedrock_cache_side *side, unsigned class_index)
+static void bedrock_cache_return_some(struct bedrock_cache *cache, unsigned class_index)
 {
+	struct bedrock_cache_side *side = &cache->sides[class_index];
 	uint32_t count;
 
 	side->head = bedrock_slab_return_first(class_index, side->head, BEDROCK_CACHE_RETURN_BLOCKS,
 					       &count);
 	side->count -= count;
 	side->returns_left -= (int32_t)count;
-	bedrock_cache_hot(class_index)->room += (int32_t)count;
+	bedrock_cache_magazine(cache, class_index)->room += (int32_t)count;
 }
 
 /* Make room: of the spare magazine, which is the hot one if there is none. */
 static void bedrock_cache_make_room(struct bedrock_cache *cache, unsigned class_index)
 {
 	struct bedrock_cache_side *side = &cache->sides[class_index];
-	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
 
 	if (!side->head) {
 		side->count = bedrock_cache_hot_count(cache, class_index);
@@ -448,7 +492,7 @@ static void bedrock_cache_make_room(struct bedrock_cache *cache, unsigned class_
 	}
 	side->returns_left = BEDROCK_CACHE_RETURN_BLOCKS;
 	if (side->head)
-		bedrock_cache_return_some(side, class_index);
+		bedrock_cache_return_some(cache, class_index);
 	else
 		bedrock_cache_return_hot(cache, class_index);
 }
@@ -457,14 +501,17 @@ static inline bool bedrock_cache_free_within(struct bedrock_cache *cache, void *
 					     unsigned class_index)
 {
 	struct bedrock_cache_side *side = &cache->sides[class_index];
-	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
 
+	if (cache->is_closed && hot->room > 0) {
+		bedrock_cache_push(cache, block, class_index);
+		return true;
+	}
 	if (side->returns_left <= 0 || !side->head || hot->room < 0)
 		return false;
 	side->is_touched = true;
-	bedrock_cache_return_some(side, class_index);
-	hot->room--;
-	bedrock_fast_push(hot, block);
+	bedrock_cache_return_some(cache, class_index);
+	bedrock_cache_push(cache, block, class_index);
 	return true;
 }
 
@@ -486,11 +533,11 @@ void bedrock_cache_free(void *block, unsigned class_index)
 	struct bedrock_cache *cache = bedrock_cache_get();
 
 	if (!cache) {
-		*(void **)block = NULL;
+		bedrock_link_set(block, NULL);
 		bedrock_slab_return(class_index, block);
 		return;
 	}
-	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(class_index);
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
 
 	bedrock_owner_enter(cache);
 	bedrock_cache_note_slow(cache, class_index);
@@ -499,11 +546,24 @@ void bedrock_cache_free(void *block, unsigned class_index)
 		if (hot->room <= 0)
 			bedrock_cache_make_room(cache, class_index);
 	}
-	hot->room--;
-	bedrock_fast_push(hot, block);
+	bedrock_cache_push(cache, block, class_index);
 	/* A class that may not be cached at all. */
 	if (cache->sides[class_index].limit == 0)
 		bedrock_cache_return_hot(cache, class_index);
+	bedrock_owner_leave(cache);
+}
+
+void bedrock_cache_close(void)
+{
+	struct bedrock_cache *cache = bedrock_cache_current;
+
+	if (!cache)
+		return;
+	bedrock_owner_enter(cache);
+	bedrock_cache_empty(cache);
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++)
+		bedrock_cache_set_limit(cache, i, 0);
+	cache->is_closed = true;
 	bedrock_owner_leave(cache);
 }
 

@@ -94,6 +94,11 @@ struct bedrock_cache {
 	uint32_t thread_id;
 	/* Every cache there ever was; written once. */
 	struct bedrock_cache *next_known;
+	/* The front stays empty, so that every block passes through the slow paths: see harden.h.
+	 */
+	bool is_closed;
+	/* The hot magazines are here then. */
+	struct bedrock_hot hidden[BEDROCK_CACHE_BINS];
 	struct bedrock_cache_side sides[BEDROCK_CACHE_BINS];
 	int64_t budget_bytes;
 	int64_t spare_bytes;
@@ -125,6 +130,7 @@ extern __thread struct bedrock_front bedrock_front
 #if defined(__x86_64__) && defined(__SEG_FS) && !defined(__SANITIZE_ADDRESS__) &&                  \
 	!defined(__SANITIZE_THREAD__)
 #define BEDROCK_OWN __seg_fs
+#define BEDROCK_OWN_IS_RELATIVE
 
 static inline struct bedrock_front BEDROCK_OWN *bedrock_front_own(void)
 {
@@ -165,14 +171,27 @@ static inline struct bedrock_hot BEDROCK_OWN *bedrock_cache_hot(unsigned class_i
 extern __thread struct bedrock_cache *bedrock_cache_current
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* The calling thread's hot magazine of a class, for the slow paths: in the front or hidden. */
+static inline struct bedrock_hot BEDROCK_OWN *bedrock_cache_magazine(struct bedrock_cache *cache,
+								     unsigned class_index)
+{
+	if (bedrock_likely(!cache->is_closed))
+		return bedrock_cache_hot(class_index);
+#ifdef BEDROCK_OWN_IS_RELATIVE
+	return (struct bedrock_hot BEDROCK_OWN *)((uintptr_t)&cache->hidden[class_index] -
+						  (uintptr_t)__builtin_thread_pointer());
+#else
+	return &cache->hidden[class_index];
+#endif
+}
+
 /* How many blocks the calling thread's hot magazine of a class holds. */
-static inline uint32_t bedrock_cache_hot_count(const struct bedrock_cache *cache,
-					       unsigned class_index)
+static inline uint32_t bedrock_cache_hot_count(struct bedrock_cache *cache, unsigned class_index)
 {
 	const struct bedrock_cache_side *side = &cache->sides[class_index];
 
 	return 2 * side->limit - side->count - side->fresh_count - side->taken -
-	       (uint32_t)bedrock_cache_hot(class_index)->room;
+	       (uint32_t)bedrock_cache_magazine(cache, class_index)->room;
 }
 
 /*
@@ -188,6 +207,9 @@ void *bedrock_cache_alloc(unsigned class_index);
  */
 bool bedrock_cache_free_own(void *block, unsigned class_index);
 void bedrock_cache_free(void *block, unsigned class_index);
+
+/* From now on no block of any thread is in the front; there is one thread at most that has some. */
+void bedrock_cache_close(void);
 
 /* Return every block the calling thread's cache holds. -> did it hold any? */
 bool bedrock_cache_flush(void);

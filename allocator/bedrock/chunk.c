@@ -5,6 +5,7 @@
 #include "allocator/bedrock/chunk.h"
 
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/link.h"
 
 void bedrock_chunk_init(struct bedrock_chunk *chunk, struct bedrock_arena *arena)
 {
@@ -53,7 +54,7 @@ bool bedrock_slab_is_valid(const struct bedrock_run *run)
 	uint32_t length = 0;
 
 	for (void *block = run->free; block && length <= run->free_count; length++)
-		block = *(void **)block;
+		block = bedrock_link_next(block);
 	if (length != run->free_count || run->carved_count > run->capacity)
 		return false;
 	if (run->free_count > run->carved_count)

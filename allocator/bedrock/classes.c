@@ -27,6 +27,27 @@ const uint8_t bedrock_class_of_medium[513] = {
 	(base) + (step), (base) + 2 * (step), (base) + 3 * (step), (base) + 4 * (step),            \
 	(base) + 5 * (step), (base) + 6 * (step), (base) + 7 * (step), (base) + 8 * (step)
 
+#define BEDROCK_EIGHT_INVERSE(base, step)                                                          \
+	BEDROCK_INVERSE((base) + (step)), BEDROCK_INVERSE((base) + 2 * (step)),                    \
+	BEDROCK_INVERSE((base) + 3 * (step)), BEDROCK_INVERSE((base) + 4 * (step)),                \
+	BEDROCK_INVERSE((base) + 5 * (step)), BEDROCK_INVERSE((base) + 6 * (step)),                \
+	BEDROCK_INVERSE((base) + 7 * (step)), BEDROCK_INVERSE((base) + 8 * (step))
+#define BEDROCK_INVERSE(bytes) (UINT32_MAX / (bytes) + 1)
+
+const uint32_t bedrock_class_inverse_table[BEDROCK_CLASS_COUNT] = {
+	0,
+	BEDROCK_EIGHT_INVERSE(0, 16),
+	BEDROCK_EIGHT_INVERSE(128, 16),
+	BEDROCK_EIGHT_INVERSE(256, 32),
+	BEDROCK_EIGHT_INVERSE(512, 64),
+	BEDROCK_EIGHT_INVERSE(1024, 128),
+	BEDROCK_EIGHT_INVERSE(2048, 256),
+	BEDROCK_EIGHT_INVERSE(4096, 512),
+	BEDROCK_EIGHT_INVERSE(8192, 1024),
+	BEDROCK_EIGHT_INVERSE(16384, 2048),
+	BEDROCK_EIGHT_INVERSE(32768, 4096),
+};
+
 const uint32_t bedrock_class_bytes_table[BEDROCK_CLASS_COUNT] = {
 	0,
 	BEDROCK_EIGHT(0, 16),

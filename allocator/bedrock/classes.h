@@ -59,6 +59,8 @@
 extern const uint8_t bedrock_class_of_tiny[BEDROCK_TINY_SLOTS];
 extern const uint8_t bedrock_class_of_medium[];
 extern const uint32_t bedrock_class_bytes_table[BEDROCK_CLASS_COUNT];
+/* 2^32 over the bytes, rounded up: to tell without a division where blocks begin. */
+extern const uint32_t bedrock_class_inverse_table[BEDROCK_CLASS_COUNT];
 
 /* The slot of the table of tiny classes for `bytes` <= BEDROCK_TINY_MAX_BYTES. */
 static inline size_t bedrock_class_slot(size_t bytes)

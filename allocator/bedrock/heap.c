@@ -13,6 +13,7 @@
 #include "allocator/bedrock/cgroup.h"
 #include "allocator/bedrock/conf.h"
 #include "allocator/bedrock/decay.h"
+#include "allocator/bedrock/harden.h"
 #include "allocator/bedrock/os.h"
 #include "allocator/bedrock/report.h"
 
@@ -104,6 +105,7 @@ static void bedrock_heap_init_parts(struct bedrock_heap *heap)
 	bedrock_store_release(&heap->arenas[0], &heap->first_arena);
 	bedrock_heap_configure(heap);
 	heap->space.is_watched = heap->options.is_annotate && bedrock_tell_is_heard();
+	bedrock_harden_start(heap);
 	heap->has_thread_key = bedrock_os_key_create(&heap->thread_key, bedrock_cache_end) == 0;
 }
 
@@ -129,7 +131,10 @@ __attribute__((constructor)) static void bedrock_heap_construct(void)
 	struct bedrock_heap *heap = &bedrock_heap;
 
 	bedrock_heap_ensure(heap);
-	bedrock_heap_configure(heap);
+	if (!heap->is_configured) {
+		bedrock_heap_configure(heap);
+		bedrock_harden_start(heap);
+	}
 	bedrock_store_release(&heap->is_constructed, true);
 }
 

@@ -48,6 +48,10 @@ struct bedrock_heap {
 	/* The constructor has run: threads may be started. */
 	_Atomic(bool) is_constructed;
 	bool is_configured;
+	/* No fast path serves anything, as somebody wants to see each block; and the hooks are on.
+	 */
+	bool is_closed;
+	bool is_careful;
 	/* Thread exit can be noticed, so threads may have caches. */
 	bool has_thread_key;
 	pthread_key_t thread_key;

@@ -17,9 +17,12 @@
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/fast.h"
 
-BEDROCK_API void *malloc(size_t bytes);
-BEDROCK_API void free(void *block);
-BEDROCK_API void *calloc(size_t count, size_t item_bytes);
+/* On cache lines of their own: else what they cost changes with whatever is linked before them. */
+#define BEDROCK_ON_A_LINE __attribute__((aligned(64)))
+
+BEDROCK_API BEDROCK_ON_A_LINE void *malloc(size_t bytes);
+BEDROCK_API BEDROCK_ON_A_LINE void free(void *block);
+BEDROCK_API BEDROCK_ON_A_LINE void *calloc(size_t count, size_t item_bytes);
 BEDROCK_API void *realloc(void *block, size_t bytes);
 BEDROCK_API void *reallocarray(void *block, size_t count, size_t item_bytes);
 BEDROCK_API int posix_memalign(void **out, size_t align_bytes, size_t bytes);

@@ -24,7 +24,7 @@ static inline bool bedrock_block_is_huge(const void *block)
  * first page, and not any more once it is freed; a header knows where its huge block begins. A huge
  * block whose mapping is gone cannot be asked.
  */
-static void bedrock_large_expect(const char *call, const void *block)
+void bedrock_large_expect(const char *call, const void *block)
 {
 	bool begins_here = bedrock_block_is_huge(block)
 				   ? bedrock_huge_begins(block)

@@ -24,6 +24,10 @@ struct bedrock_large_request {
 /* -> a block, or NULL if there is no memory; errno is not touched. */
 void *bedrock_large_alloc(const struct bedrock_large_request *request);
 
+/* End the process if that is no large or huge block in use, though the page map takes it for one.
+ */
+void bedrock_large_expect(const char *call, const void *block);
+
 /* Free a block that is not of a size class. */
 void bedrock_large_free(void *block);
 

@@ -12,6 +12,7 @@
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/misuse.h"
 #include "allocator/bedrock/os.h"
+#include "allocator/bedrock/slab.h"
 
 #define BEDROCK_LIVE_GRAIN_SHIFT 4
 #define BEDROCK_LIVE_WORD_SHIFT  (BEDROCK_LIVE_GRAIN_SHIFT + 6)
@@ -21,10 +22,6 @@
 #define BEDROCK_LIVE_WORDS       ((size_t)1 << (BEDROCK_LIVE_LEAF_SHIFT - BEDROCK_LIVE_WORD_SHIFT))
 /* How far below an address the block is looked for that it may be inside of. */
 #define BEDROCK_LIVE_REACH_BYTES ((uintptr_t)1 << 32)
-
-/* What freed and fresh memory is filled with, as other allocators have it. */
-#define BEDROCK_LIVE_FRESH_BYTE 0xa5
-#define BEDROCK_LIVE_FREED_BYTE 0x5a
 
 struct bedrock_live_leaf {
 	_Atomic(uint64_t) words[BEDROCK_LIVE_WORDS];
@@ -168,21 +165,47 @@ bool bedrock_live_is_block(const void *block)
 	       bedrock_live_find(block, &start) == BEDROCK_LIVE_BLOCK;
 }
 
-#if BEDROCK_DEBUG >= 3
-
 static _Noreturn void bedrock_live_accuse(const char *call, const void *address)
 {
 	void *start;
+	enum bedrock_live kind = bedrock_live_find(address, &start);
+	const void *chunk = bedrock_chunk_of(address);
+	size_t bytes;
 
-	switch (bedrock_live_find(address, &start)) {
-	case BEDROCK_LIVE_INSIDE:
+	if (kind == BEDROCK_LIVE_INSIDE)
 		bedrock_misuse_inside(call, address, start, bedrock_fast_bytes(start));
-	case BEDROCK_LIVE_FOREIGN:
+	if (kind == BEDROCK_LIVE_FOREIGN)
 		bedrock_misuse_foreign(call, address);
-	default:
-		bedrock_misuse_no_block(call, address);
-	}
+	/* The chunk may be gone with its last block. */
+	const void *block = bedrock_os_is_mapped((void *)(uintptr_t)chunk)
+				    ? bedrock_slab_block_around(address, &bytes)
+				    : NULL;
+
+	if (block)
+		bedrock_misuse_free_block(call, address, block, bytes);
+	bedrock_misuse_no_block(call, address);
 }
+
+void *bedrock_live_give(void *block)
+{
+	if (block && !bedrock_heap.space.is_watched && !bedrock_live_add(block))
+		bedrock_misuse_given_twice(block);
+	return block;
+}
+
+void bedrock_live_take(const char *call, const void *block)
+{
+	if (!bedrock_heap.space.is_watched && !bedrock_live_remove(block))
+		bedrock_live_accuse(call, block);
+}
+
+void bedrock_live_ask(const char *call, const void *block)
+{
+	if (!bedrock_heap.space.is_watched && !bedrock_live_is_block(block))
+		bedrock_live_accuse(call, block);
+}
+
+#if BEDROCK_DEBUG >= 3
 
 static void bedrock_live_fill(void *block, int byte)
 {
@@ -192,37 +215,18 @@ static void bedrock_live_fill(void *block, int byte)
 		memset(block, byte, bytes);
 }
 
-void *bedrock_live_given(void *block)
-{
-	if (block && !bedrock_heap.space.is_watched && !bedrock_live_add(block))
-		bedrock_misuse_given_twice(block);
-	return block;
-}
-
 void *bedrock_live_filled(void *block)
 {
 	if (block && !bedrock_heap.space.is_watched)
-		bedrock_live_fill(block, BEDROCK_LIVE_FRESH_BYTE);
-	return bedrock_live_given(block);
-}
-
-void bedrock_live_taken(const char *call, const void *block)
-{
-	if (!bedrock_heap.space.is_watched && !bedrock_live_remove(block))
-		bedrock_live_accuse(call, block);
+		bedrock_live_fill(block, BEDROCK_FRESH_BYTE);
+	return bedrock_live_give(block);
 }
 
 void bedrock_live_freed(void *block)
 {
-	bedrock_live_taken("free", block);
+	bedrock_live_take("free", block);
 	if (!bedrock_heap.space.is_watched)
-		bedrock_live_fill(block, BEDROCK_LIVE_FREED_BYTE);
-}
-
-void bedrock_live_asked(const char *call, const void *block)
-{
-	if (!bedrock_heap.space.is_watched && !bedrock_live_is_block(block))
-		bedrock_live_accuse(call, block);
+		bedrock_live_fill(block, BEDROCK_FREED_BYTE);
 }
 
 #endif

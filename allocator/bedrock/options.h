@@ -27,6 +27,14 @@ enum bedrock_percpu {
 	BEDROCK_PERCPU_CORE,
 };
 
+/* When blocks are filled with a pattern. */
+enum bedrock_junk {
+	BEDROCK_JUNK_FALSE,
+	BEDROCK_JUNK_TRUE,
+	BEDROCK_JUNK_ALLOC,
+	BEDROCK_JUNK_FREE,
+};
+
 /* What realloc does with a block and a size of 0. */
 enum bedrock_zero_realloc {
 	BEDROCK_ZERO_REALLOC_FREE,
@@ -70,6 +78,14 @@ struct bedrock_options {
 	bool is_retain;
 	/* enum bedrock_zero_realloc. */
 	int64_t zero_realloc;
+	/* Every block is looked up when it is freed, resized or asked about. */
+	bool is_check_small;
+	/* Links inside of free blocks are mixed with a secret. */
+	bool is_protect_links;
+	/* Freed memory is cleared. */
+	bool is_zero_on_free;
+	/* enum bedrock_junk. */
+	int64_t junk;
 	/* Pages that the kernel says it has dropped are zero. */
 	bool is_trust_madvise;
 	/* A refused entry ends the process. */

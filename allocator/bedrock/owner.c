@@ -66,7 +66,7 @@ void bedrock_owner_forget_others(struct bedrock_heap *heap, struct bedrock_cache
 }
 
 /* A list that may have been taken: see idle.h. -> how many blocks it had, if it was. */
-static uint32_t bedrock_owner_settle_doubt(const struct bedrock_cache *cache, unsigned class_index)
+static uint32_t bedrock_owner_settle_doubt(struct bedrock_cache *cache, unsigned class_index)
 {
 	const struct bedrock_cache_side *side = &cache->sides[class_index];
 	uint32_t missing = bedrock_cache_hot_count(cache, class_index);
@@ -86,7 +86,7 @@ void bedrock_owner_settle(struct bedrock_cache *cache)
 		if (side->doubtful)
 			side->taken += bedrock_owner_settle_doubt(cache, i);
 		side->doubtful = NULL;
-		bedrock_cache_hot(i)->room += (int32_t)side->taken;
+		bedrock_cache_magazine(cache, i)->room += (int32_t)side->taken;
 		side->taken = 0;
 	}
 	cache->is_robbed = false;

@@ -12,6 +12,8 @@
 
 #include "allocator/bedrock/arena.h"
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/link.h"
+#include "allocator/bedrock/misuse.h"
 #include "allocator/bedrock/tell.h"
 
 #define BEDROCK_REMOTE_COUNT_SHIFT  48
@@ -34,14 +36,52 @@ struct bedrock_sheaves {
 	struct bedrock_sheaf slots[BEDROCK_SHEAF_SLOTS];
 };
 
-static inline void *bedrock_block_next(void *block)
+/* Where the first blocks of a slab lie. */
+struct bedrock_slab_bounds {
+	uintptr_t start;
+	uint32_t bytes;
+	uint32_t block_bytes;
+	uint32_t inverse;
+};
+
+/* Of those that were carved, for who holds the lock; of all that fit, for others. */
+static inline struct bedrock_slab_bounds bedrock_slab_bounds(const struct bedrock_run *run,
+							     uint32_t count)
 {
-	return *(void **)block;
+	return (struct bedrock_slab_bounds){
+		.start = (uintptr_t)bedrock_run_start(run),
+		.bytes = count * run->block_bytes,
+		.block_bytes = run->block_bytes,
+		.inverse = bedrock_class_inverse_table[run->class_index],
+	};
 }
 
-static inline void bedrock_block_link(void *block, void *next)
+/* Does one of those blocks begin here? */
+static inline bool bedrock_slab_has(const struct bedrock_slab_bounds *bounds, const void *address)
 {
-	*(void **)block = next;
+	uint64_t offset_bytes = (uintptr_t)address - bounds->start;
+	/* Exact for a multiple; for anything else no number of blocks is right. */
+	uint64_t index = offset_bytes * bounds->inverse >> 32;
+
+	return offset_bytes < bounds->bytes && index * bounds->block_bytes == offset_bytes;
+}
+
+__attribute__((noinline, cold)) void bedrock_slab_accuse(const void *block)
+{
+	const struct bedrock_run *run = bedrock_chunk_slab_of(block);
+
+	bedrock_misuse_link(block, bedrock_run_start(run), run->block_bytes,
+			    *(const uintptr_t *)block);
+}
+
+/* The next block in a list of one slab, which has one. */
+static inline void *bedrock_slab_step(const struct bedrock_slab_bounds *bounds, void *block)
+{
+	void *next = bedrock_link_next(block);
+
+	if (bedrock_unlikely(!bedrock_slab_has(bounds, next)))
+		bedrock_slab_accuse(block);
+	return next;
 }
 
 void bedrock_bin_init(struct bedrock_bin *bin)
@@ -142,8 +182,10 @@ static void bedrock_slab_absorb(struct bedrock_arena *arena, struct bedrock_bin 
 	uint64_t remote = bedrock_exchange_acq_rel(&run->remote, 0);
 	uint32_t count = (uint32_t)(remote >> BEDROCK_REMOTE_COUNT_SHIFT);
 
+	if (bedrock_unlikely(run->free_count + count > run->carved_count))
+		bedrock_misuse_excess(bedrock_run_start(run), run->block_bytes);
 	if (run->free)
-		bedrock_block_link(last, run->free);
+		bedrock_link_set(last, run->free);
 	run->free = (void *)(uintptr_t)(remote & BEDROCK_REMOTE_POINTER_MASK);
 	run->free_count = (uint16_t)(run->free_count + count);
 	bedrock_count_owned(&bin->blocks_out, -(int64_t)count);
@@ -194,12 +236,14 @@ static struct bedrock_list bedrock_slab_take_free(struct bedrock_run *run, uint3
 	struct bedrock_list list = { .head = run->free, .count = run->free_count };
 
 	if (list.count > want) {
+		const struct bedrock_slab_bounds bounds =
+			bedrock_slab_bounds(run, run->carved_count);
 		void *last = list.head;
 
 		for (uint32_t i = 1; i < want; i++)
-			last = bedrock_block_next(last);
-		run->free = bedrock_block_next(last);
-		bedrock_block_link(last, NULL);
+			last = bedrock_slab_step(&bounds, last);
+		run->free = bedrock_slab_step(&bounds, last);
+		bedrock_link_set(last, NULL);
 		list.count = want;
 	} else {
 		run->free = NULL;
@@ -303,7 +347,7 @@ static void bedrock_sheaf_push(unsigned class_index, const struct bedrock_sheaf 
 		uint64_t count = (old >> BEDROCK_REMOTE_COUNT_SHIFT) + sheaf->count;
 		uintptr_t next = (uintptr_t)(old & BEDROCK_REMOTE_POINTER_MASK);
 
-		bedrock_block_link(sheaf->tail, (void *)next);
+		bedrock_link_set(sheaf->tail, (void *)next);
 		new = count << BEDROCK_REMOTE_COUNT_SHIFT | head;
 		/* Pairs with the exchange in bedrock_slab_absorb. */
 	} while (!bedrock_cas_weak_acq_rel(&run->remote, &old, new));
@@ -326,7 +370,7 @@ static void bedrock_sheaf_add(unsigned class_index, struct bedrock_sheaves *shea
 	if (!(sheaves->used >> slot & 1)) {
 		sheaves->used |= UINT32_C(1) << slot;
 	} else if (sheaf->run == chain->run) {
-		bedrock_block_link(chain->tail, sheaf->head);
+		bedrock_link_set(chain->tail, sheaf->head);
 		sheaf->head = chain->head;
 		sheaf->count += chain->count;
 		return;
@@ -336,14 +380,47 @@ static void bedrock_sheaf_add(unsigned class_index, struct bedrock_sheaves *shea
 	*sheaf = *chain;
 }
 
-/* Is this the start of a block of a slab of this class, one that was handed out? */
-static bool bedrock_block_is_valid(unsigned class_index, void *block)
+bool bedrock_slab_holds(unsigned class_index, const void *block)
 {
+	/* The page map is of use for what may be an address only. */
+	if (!bedrock_link_is_plausible(block) || bedrock_chunk_class_of(block) != class_index ||
+	    class_index >= BEDROCK_CLASS_COUNT)
+		return false;
 	const struct bedrock_run *run = bedrock_chunk_slab_of(block);
-	size_t offset_bytes = (size_t)((char *)block - bedrock_run_start(run));
+	const struct bedrock_slab_bounds bounds = bedrock_slab_bounds(run, run->capacity);
 
-	return run->class_index == class_index && offset_bytes % run->block_bytes == 0 &&
-	       offset_bytes / run->block_bytes < run->capacity;
+	return run->class_index == class_index && bedrock_slab_has(&bounds, block);
+}
+
+const void *bedrock_slab_block_around(const void *address, size_t *bytes)
+{
+	unsigned class_index = bedrock_chunk_class_of(address);
+
+	if (class_index == BEDROCK_CLASS_NONE || class_index >= BEDROCK_CLASS_COUNT)
+		return NULL;
+	const struct bedrock_run *run = bedrock_chunk_slab_of(address);
+	size_t index = (size_t)((const char *)address - bedrock_run_start(run)) / run->block_bytes;
+
+	*bytes = run->block_bytes;
+	return index < run->capacity ? bedrock_run_start(run) + index * run->block_bytes : NULL;
+}
+
+__attribute__((noinline, cold)) void bedrock_slab_refuse(const void *address)
+{
+	size_t bytes;
+	const void *start = bedrock_slab_block_around(address, &bytes);
+
+	if (start && start != address)
+		bedrock_misuse_inside("free", address, start, bytes);
+	bedrock_misuse_no_block("free", address);
+}
+
+/* What a block in a list links to is none. It may be what somebody wanted to free. */
+static _Noreturn void bedrock_slab_blame(unsigned class_index, const void *block, const void *next)
+{
+	if (bedrock_link_is_plausible(next) && bedrock_chunk_class_of(next) == class_index)
+		bedrock_slab_refuse(next);
+	bedrock_slab_accuse(block);
 }
 
 /*
@@ -359,16 +436,21 @@ static struct bedrock_sheaf bedrock_chain_of_one_slab(void *head, uint32_t most)
 		.tail = head,
 		.count = 1,
 	};
-	uintptr_t start = (uintptr_t)bedrock_run_start(chain.run);
-	uintptr_t slab_bytes = (uintptr_t)chain.run->page_count << BEDROCK_PAGE_SHIFT;
-	void *next = bedrock_block_next(head);
+	const uint32_t capacity = chain.run->capacity;
+	const struct bedrock_slab_bounds bounds = bedrock_slab_bounds(chain.run, capacity);
+	void *next = bedrock_link_next(head);
 
+	/* A list that goes round in a circle ends here as well. */
+	if (most > capacity)
+		most = capacity + 1;
 	/* The end of the list is outside as well: no slab begins at address 0. */
-	while (chain.count < most && (uintptr_t)next - start < slab_bytes) {
+	while (chain.count < most && bedrock_slab_has(&bounds, next)) {
 		chain.tail = next;
 		chain.count++;
-		next = bedrock_block_next(next);
+		next = bedrock_link_next(next);
 	}
+	if (bedrock_unlikely(chain.count > capacity))
+		bedrock_misuse_excess((const void *)bounds.start, bounds.block_bytes);
 	return chain;
 }
 
@@ -377,11 +459,14 @@ void bedrock_slab_return(unsigned class_index, void *head)
 	struct bedrock_sheaves sheaves;
 
 	sheaves.used = 0;
+	if (bedrock_unlikely(!bedrock_slab_holds(class_index, head)))
+		bedrock_slab_refuse(head);
 	while (head) {
 		struct bedrock_sheaf chain = bedrock_chain_of_one_slab(head, UINT32_MAX);
 
-		bedrock_assert(bedrock_block_is_valid(class_index, chain.head));
-		head = bedrock_block_next(chain.tail);
+		head = bedrock_link_next(chain.tail);
+		if (bedrock_unlikely(head && !bedrock_slab_holds(class_index, head)))
+			bedrock_slab_blame(class_index, chain.tail, head);
 		bedrock_sheaf_add(class_index, &sheaves, &chain);
 	}
 	for (uint32_t left = sheaves.used; left; left &= left - 1)
@@ -391,13 +476,14 @@ void bedrock_slab_return(unsigned class_index, void *head)
 void *bedrock_slab_return_first(unsigned class_index, void *head, uint32_t most, uint32_t *count)
 {
 	struct bedrock_sheaf chain = bedrock_chain_of_one_slab(head, most);
-	void *rest = bedrock_block_next(chain.tail);
+	void *rest = bedrock_link_next(chain.tail);
 
-	bedrock_assert(bedrock_block_is_valid(class_index, chain.head));
+	if (bedrock_unlikely(!bedrock_slab_holds(class_index, head)))
+		bedrock_slab_refuse(head);
 	bedrock_sheaf_push(class_index, &chain);
 	*count = chain.count;
 	/* Whoever comes for the rest soon finds both lines it needs at hand. */
-	if (rest) {
+	if (bedrock_link_is_plausible(rest)) {
 		__builtin_prefetch(rest);
 		__builtin_prefetch(&bedrock_chunk_slab_of(rest)->remote, 1);
 	}
@@ -420,7 +506,7 @@ static void bedrock_slab_link(const struct bedrock_run *run, struct bedrock_shea
 	char *block = sheaf->head;
 
 	for (uint32_t i = 1; i < sheaf->count; i++, block += run->block_bytes)
-		bedrock_block_link(block, block + run->block_bytes);
+		bedrock_link_set(block, block + run->block_bytes);
 	sheaf->tail = block;
 }
 

@@ -73,7 +73,10 @@ static inline bool bedrock_bin_has_some(const struct bedrock_bin *bin)
 	       bedrock_load_relaxed(&bin->pending) != NULL;
 }
 
-/* Return a chain of blocks of one size class; they may come from many slabs and arenas. */
+/*
+ * Return a chain of blocks of one size class; they may come from many slabs and arenas. What is no
+ * block, and a link that leads to none, ends the process.
+ */
 void bedrock_slab_return(unsigned class_index, void *head);
 
 /*
@@ -84,6 +87,16 @@ void *bedrock_slab_return_first(unsigned class_index, void *head, uint32_t most,
 
 /* Return fresh blocks. */
 void bedrock_slab_return_fresh(unsigned class_index, void *first, uint32_t count);
+
+/* Does a block of that size class begin here, one that was ever handed out? */
+bool bedrock_slab_holds(unsigned class_index, const void *block);
+
+/* The small block, in use or not, that an address in a chunk lies in, and its size; or NULL. */
+const void *bedrock_slab_block_around(const void *address, size_t *bytes);
+
+/* End the process: what was freed is no block of a slab, or a free block's link is broken. */
+_Noreturn void bedrock_slab_refuse(const void *address);
+_Noreturn void bedrock_slab_accuse(const void *block);
 
 /*
  * Collect what was returned to this bin; give empty slabs' pages back, with `keep_one` all but

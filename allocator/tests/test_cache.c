@@ -33,7 +33,7 @@ static uint64_t allocated_bytes(void)
 /* Bytes that the calling thread's magazines hold, and its invariant. */
 static int64_t cached_bytes(void)
 {
-	const struct bedrock_cache *cache = bedrock_cache_current;
+	struct bedrock_cache *cache = bedrock_cache_current;
 	int64_t limit_bytes = 0;
 	int64_t bytes = 0;
 

@@ -3,6 +3,7 @@
  * Slabs: blocks are apart, come back by one push per slab, and empty slabs give their pages.
  */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -271,4 +272,90 @@ Test(slab, threads_that_push_and_collect_at_once_lose_no_block)
 	cr_assert_eq(slab_count(), 0);
 	cr_assert_eq(blocks_out(), 0);
 	cr_assert_eq(bedrock_load_relaxed(&arena.pages.used_pages), 0);
+}
+
+Test(slab, what_is_no_block_of_the_class_is_not_held)
+{
+	char *block = take(1);
+
+	cr_assert(bedrock_slab_holds(CLASS_64, block));
+	cr_assert(bedrock_slab_holds(CLASS_64, block + 64));
+	cr_assert_not(bedrock_slab_holds(CLASS_64, block + 16));
+	cr_assert_not(bedrock_slab_holds(CLASS_64 + 1, block));
+	cr_assert_not(bedrock_slab_holds(CLASS_64, (void *)0x4141414141414141));
+	cr_assert_not(bedrock_slab_holds(CLASS_64, NULL));
+}
+
+Test(slab, every_block_of_every_class_is_held_and_nothing_between_them)
+{
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
+		struct bedrock_list list;
+
+		cr_assert_eq(bedrock_slab_take(&arena, i, 1, BEDROCK_EFFORT_CHUNK, &list), 0);
+		const struct bedrock_run *run = bedrock_chunk_slab_of(list.head);
+		const char *start = bedrock_run_start(run);
+		size_t held = 0;
+
+		for (size_t at = 0; at < run->page_count * BEDROCK_PAGE_BYTES; at += 16)
+			held += bedrock_slab_holds(i, start + at);
+		cr_assert_eq(held, run->capacity);
+	}
+}
+
+/* Two blocks of one slab, the first linked to the second. */
+static uintptr_t *two_returned(void)
+{
+	uintptr_t *first = take(2);
+
+	bedrock_slab_return(CLASS_64, first);
+	return first;
+}
+
+Test(slab, a_link_out_of_the_slab_is_found_when_the_list_is_cut, .signal = SIGABRT)
+{
+	uintptr_t *block = two_returned();
+
+	block[0] = (uintptr_t)&block;
+	take(1);
+}
+
+Test(slab, a_link_between_two_blocks_is_found_when_the_list_is_cut, .signal = SIGABRT)
+{
+	uintptr_t *block = two_returned();
+
+	block[0] += 16;
+	take(1);
+}
+
+Test(slab, a_link_of_zeros_is_found_when_the_list_is_cut, .signal = SIGABRT)
+{
+	uintptr_t *block = two_returned();
+
+	block[0] = 0;
+	take(1);
+}
+
+Test(slab, a_link_to_anywhere_is_found_when_the_list_is_returned, .signal = SIGABRT)
+{
+	uintptr_t *block = take(2);
+
+	block[0] = 0x4141414141414141;
+	bedrock_slab_return(CLASS_64, block);
+}
+
+Test(slab, a_list_in_a_circle_is_found_when_it_is_returned, .signal = SIGABRT)
+{
+	uintptr_t *block = take(2);
+
+	block[0] = (uintptr_t)block;
+	bedrock_slab_return(CLASS_64, block);
+}
+
+Test(slab, more_blocks_than_were_carved_are_found_when_they_are_collected, .signal = SIGABRT)
+{
+	void *block = take(1);
+
+	bedrock_slab_return(CLASS_64, block);
+	bedrock_slab_return(CLASS_64, block);
+	bedrock_slab_collect(&arena, CLASS_64, false);
 }
