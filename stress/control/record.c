@@ -235,6 +235,8 @@ int hq_record(const struct hq_record_settings *settings, struct hq_record_outcom
 	*outcome = (struct hq_record_outcome){ .status = 0 };
 	if (status)
 		return status;
+	if (access(programs.recorder, R_OK))
+		return hq_error_set(error, "%.400s is missing; run make", programs.recorder);
 	hq_record_folder(settings->output, folder, sizeof(folder));
 	status = hq_spool_open(&record.spool, folder, spool_bytes(settings),
 			       settings->with_children);
