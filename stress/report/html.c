@@ -25,7 +25,9 @@ static int write_html(const struct hq_suite *suite, FILE *stream)
 
 	for (size_t i = 0; !failed && i < suite->count; i++)
 		failed |= json_array_append_new(cases, make_case(&suite->results[i]));
-	failed |= json_object_set_new(data, "version", hq_json_text(suite->program_version));
+	failed |= json_object_set_new(
+		data, "version",
+		hq_json_text(suite->program_version ? suite->program_version : ""));
 	failed |= json_object_set_new(data, "seed", hq_json_decimal(suite->seed));
 	failed |= json_object_set_new(data, "wall_s", json_real((double)suite->wall_ns / 1e9));
 	failed |= json_object_set_new(data, "cases", cases);

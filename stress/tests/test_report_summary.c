@@ -114,9 +114,9 @@ Test(message, is_the_reason_then_the_first_finding_then_the_first_gap)
 
 Test(formats, are_found_by_name_and_explained)
 {
-	static const char *const names[] = { "json", "junit", "tap", "text" };
+	static const char *const names[] = { "html", "json", "junit", "tap", "text", "usage" };
 
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		cr_assert_str_eq(hq_format_find(names[i])->name, names[i]);
 		cr_assert(hq_format_find(names[i])->help[0]);
 	}

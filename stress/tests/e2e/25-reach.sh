@@ -101,5 +101,6 @@ test_library_in_the_target_calls_nothing_that_allocates() {
 	command -v nm >/dev/null || skip 'nm is not installed'
 	nm -D --undefined-only "$BUILD/libheapquake-preload.so" | sed -n 's/^ *U \([a-z_]*\).*/\1/p' >calls
 	[ -s calls ] || fail 'nm found no symbol at all'
-	! grep -vx 'dlsym' calls || fail 'the preloaded library calls the functions above'
+	# Both look into the loader's tables, under its lock, and allocate nothing.
+	! grep -vxE 'dlsym|dladdr' calls || fail 'the preloaded library calls the functions above'
 }
