@@ -46,7 +46,8 @@ void bedrock_owner_set(struct bedrock_cache *cache, struct bedrock_front *front)
 {
 	bedrock_lock_take(&cache->lock);
 	cache->front = front;
-	cache->thread_id = bedrock_os_thread_id();
+	if (front)
+		cache->thread_id = bedrock_os_thread_id();
 	bedrock_lock_give(&cache->lock);
 }
 
