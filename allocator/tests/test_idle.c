@@ -15,6 +15,7 @@
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/idle.h"
+#include "allocator/bedrock/live.h"
 #include "allocator/bedrock/nap.h"
 #include "allocator/tests/faults.h"
 
@@ -240,7 +241,7 @@ static void end_the_pop(void)
 	void *block = hot_before;
 
 	bedrock_cache_hot(used_class())->head = *(void **)block;
-	bedrock_free(block);
+	bedrock_free(bedrock_live_given(block));
 }
 
 Test(idle, magazine_in_the_middle_of_a_pop_is_left_alone_and_all_others_are_taken)
@@ -324,7 +325,7 @@ static void flush(void)
 
 static void free_the_popped(void)
 {
-	bedrock_free(interrupted_pop);
+	bedrock_free(bedrock_live_given(interrupted_pop));
 }
 
 Test(idle, list_in_doubt_is_forgotten_when_its_owner_has_overwritten_the_taking)
