@@ -6,7 +6,7 @@
  * above it is the machine's.
  *
  * A case that did not pass has its message and the line that shows it again; its figures are shown,
- * but are no measure for others.
+ * but compared with nothing.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -119,11 +119,12 @@ static void put_value(const struct writer *writer, const struct figures *figures
 	fprintf(writer->stream, "  %12s", text);
 }
 
-/* "-" as well where the best is nothing at all. */
-static void put_ratio(const struct writer *writer, double value, double best)
+/* What did not come to its end took less than the best, perhaps, and proves nothing by that. */
+static void put_ratio(const struct writer *writer, const struct figures *figures, size_t column,
+		      double best)
 {
-	if (best > 0 && !isnan(value))
-		fprintf(writer->stream, " %5.2f", value / best);
+	if (best > 0 && !isnan(figures->value[column]) && passed(figures))
+		fprintf(writer->stream, " %5.2f", figures->value[column] / best);
 	else
 		fprintf(writer->stream, " %5s", "-");
 }
@@ -151,7 +152,7 @@ static void put_row(const struct writer *writer, const char *scenario, const cha
 	for (size_t i = 0; i < COLUMNS; i++) {
 		put_value(writer, &figures, i);
 		if (columns[i].compared)
-			put_ratio(writer, figures.value[i], best[i]);
+			put_ratio(writer, &figures, i, best[i]);
 	}
 	fputc('\n', writer->stream);
 }

@@ -64,6 +64,7 @@ Test(report_usage, a_case_that_failed_is_no_measure_for_others)
 	results[1].verdict = HQ_VERDICT_FAIL;
 	reported_fail(&results[1]);
 	assert_says(2, "bedrock PASS 2 s 1.00");
+	assert_says(2, "glibc FAIL 1 s - - - - 50 MiB - - -\n");
 	assert_says(2, "FAIL on glibc: the content of a live block changed\n reproduce: heapquake");
 }
 

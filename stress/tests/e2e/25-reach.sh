@@ -104,3 +104,21 @@ test_library_in_the_target_calls_nothing_that_allocates() {
 	# Both look into the loader's tables, under its lock, and allocate nothing.
 	! grep -vxE 'dlsym|dladdr' calls || fail 'the preloaded library calls the functions above'
 }
+
+test_memory_of_a_programs_children_is_counted() {
+	# What tail keeps is in none of the shell's pages.
+	expect 0 "$HQ" run --results=none -q --allocator=glibc,bedrock --format=usage:table \
+		--check 'rss.peak <= 8MiB' --check 'rss.tree_peak >= 24MiB' --check 'rss.tree_peak <= 64MiB' \
+		-- sh -c 'head -c 24M /dev/zero | tail -c 24M | (sleep 0.2; wc -c)'
+	grep -qE '^  glibc +PASS .* MiB ' table || fail "$(cat table)"
+	grep -qE '^  bedrock +PASS .* MiB ' table || fail "$(cat table)"
+}
+
+test_a_case_that_lacks_a_program_it_needs_is_skipped() {
+	cat >needy.yaml <<-'Y'
+		question: Is what a shell would start looked for first?
+		target: { command: [sh, -c, exit 1], needs: [sh, no-such-program-as-this] }
+	Y
+	expect 77 "$HQ" run --results=none -q --allocator=glibc needy.yaml
+	says out "no-such-program-as-this' is not in PATH"
+}
