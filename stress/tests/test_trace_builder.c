@@ -15,7 +15,12 @@ static void start(void)
 	cr_assert_eq(hq_trace_builder_open(&builder, fd, UINT64_MAX, 1), 0);
 }
 
-TestSuite(trace_builder, .init = start);
+static void stop(void)
+{
+	hq_trace_builder_close(&builder);
+}
+
+TestSuite(trace_builder, .init = start, .fini = stop);
 
 static void see(enum hq_trace_seen kind, uint32_t thread, uint64_t time_ns, uint64_t address,
 		uint64_t size)
@@ -37,6 +42,7 @@ static void finish(uint64_t expected)
 	cr_assert_eq(hq_trace_builder_finish(&builder, 0), 0);
 	file = trace_file_take(fd);
 	count = trace_file_read(file.data, file.size, ops, ROOM, &error);
+	trace_file_drop(&file);
 	cr_assert_str_eq(error.text, "");
 	cr_assert_eq(count, expected, "%lu operations", count);
 }
@@ -231,6 +237,7 @@ Test(trace_builder, any_loss_leaves_a_trace_that_can_be_read)
 	cr_expect_eq(trace_file_read(file.data, file.size, ops, ROOM, &error),
 		     builder.writer.info.ops, "%s", error.text);
 	cr_expect_str_eq(error.text, "");
+	trace_file_drop(&file);
 	/* Four threads may be in the middle of a realloc. */
 	cr_expect_geq(builder.writer.info.left, builder.live.count);
 	cr_expect_leq(builder.writer.info.left, builder.live.count + 4);

@@ -64,7 +64,7 @@ Test(trace_file, what_was_written_is_read)
 {
 	const uint32_t blocks = make_ops(COUNT);
 	struct hq_trace_info info;
-	const struct trace_file file = write_ops(COUNT, UINT64_MAX, &info);
+	struct trace_file file = write_ops(COUNT, UINT64_MAX, &info);
 	struct hq_error error;
 
 	cr_assert_eq(trace_file_read(file.data, file.size, got, COUNT, &error), COUNT, "%s",
@@ -80,16 +80,18 @@ Test(trace_file, what_was_written_is_read)
 	}
 	cr_expect_eq(info.blocks, blocks);
 	cr_expect_eq(info.threads, 3);
+	trace_file_drop(&file);
 }
 
 Test(trace_file, trace_without_operations_is_one)
 {
 	struct hq_trace_info info;
-	const struct trace_file file = write_ops(0, HQ_TRACE_FILE_MIN, &info);
+	struct trace_file file = write_ops(0, HQ_TRACE_FILE_MIN, &info);
 	struct hq_error error;
 
 	cr_expect_eq(trace_file_read(file.data, file.size, got, COUNT, &error), 0);
 	cr_expect_str_eq(error.text, "");
+	trace_file_drop(&file);
 }
 
 Test(trace_file, bound_is_kept_and_what_is_beyond_is_counted)
@@ -98,7 +100,7 @@ Test(trace_file, bound_is_kept_and_what_is_beyond_is_counted)
 	struct hq_error error;
 
 	make_ops(COUNT);
-	const struct trace_file file = write_ops(COUNT, 100000, &info);
+	struct trace_file file = write_ops(COUNT, 100000, &info);
 
 	cr_expect_leq(file.size, 100000);
 	cr_expect_gt(info.cut, 0);
@@ -106,6 +108,7 @@ Test(trace_file, bound_is_kept_and_what_is_beyond_is_counted)
 	cr_expect_eq(trace_file_read(file.data, file.size, got, COUNT, &error), info.ops, "%s",
 		     error.text);
 	cr_expect_str_eq(error.text, "");
+	trace_file_drop(&file);
 }
 
 Test(trace_file, trace_that_ends_too_early_is_refused_wherever_it_ends)
@@ -114,12 +117,13 @@ Test(trace_file, trace_that_ends_too_early_is_refused_wherever_it_ends)
 	struct hq_error error;
 
 	make_ops(20000);
-	const struct trace_file file = write_ops(20000, UINT64_MAX, &info);
+	struct trace_file file = write_ops(20000, UINT64_MAX, &info);
 
 	for (uint64_t size = 0; size < file.size; size += size < 300 ? 1 : 997) {
 		trace_file_read(file.data, size, got, COUNT, &error);
 		cr_expect_neq(error.text[0], '\0', "%lu of %lu bytes", size, file.size);
 	}
+	trace_file_drop(&file);
 }
 
 Test(trace_file, error_tells_the_place)
@@ -128,7 +132,7 @@ Test(trace_file, error_tells_the_place)
 	struct hq_error error;
 
 	make_ops(COUNT);
-	const struct trace_file file = write_ops(COUNT, UINT64_MAX, &info);
+	struct trace_file file = write_ops(COUNT, UINT64_MAX, &info);
 
 	trace_file_read(file.data, file.size - 1, got, COUNT, &error);
 	cr_expect_not_null(strstr(error.text, "operation 40000: the file ends here"), "%s",
@@ -137,6 +141,7 @@ Test(trace_file, error_tells_the_place)
 	cr_expect_str_eq(error.text, "it ends at byte 64, within its header");
 	trace_file_read((const uint8_t *)"#!/bin/sh", 9, got, COUNT, &error);
 	cr_expect_str_eq(error.text, "it ends at byte 9, within its header");
+	trace_file_drop(&file);
 }
 
 Test(trace_file, flipped_bits_are_found_or_do_no_harm)
@@ -146,7 +151,7 @@ Test(trace_file, flipped_bits_are_found_or_do_no_harm)
 	uint64_t state = 7, refused = 0;
 
 	make_ops(3000);
-	const struct trace_file file = write_ops(3000, UINT64_MAX, &info);
+	struct trace_file file = write_ops(3000, UINT64_MAX, &info);
 
 	for (uint32_t round = 0; round < 3000; round++) {
 		const uint64_t at = round < file.size ? round : draw(&state) % file.size;
@@ -158,6 +163,7 @@ Test(trace_file, flipped_bits_are_found_or_do_no_harm)
 		file.data[at] ^= bit;
 	}
 	cr_expect_eq(refused, 3000);
+	trace_file_drop(&file);
 }
 
 /* Checksums do not stop one who makes them: what is behind them must hold as well. */
@@ -169,7 +175,7 @@ Test(trace_file, nonsense_with_right_checksums_never_crashes)
 	uint8_t *raw, *packed;
 
 	make_ops(3000);
-	const struct trace_file file = write_ops(3000, UINT64_MAX, &info);
+	struct trace_file file = write_ops(3000, UINT64_MAX, &info);
 	uint8_t *const head = file.data + HQ_TRACE_HEADER_BYTES;
 	const uint32_t raw_bytes = hq_trace_get32(head + 4);
 	uLongf length = raw_bytes;
@@ -199,4 +205,7 @@ Test(trace_file, nonsense_with_right_checksums_never_crashes)
 		raw[at] = before;
 	}
 	cr_expect_gt(refused, 200);
+	free(raw);
+	free(packed);
+	trace_file_drop(&file);
 }

@@ -43,22 +43,35 @@ static const char heaptrack_text[] = "v 10400 3\n"
 				     "\n"
 				     "# strings: 25\n";
 
+static void stop(void)
+{
+	hq_trace_builder_close(&builder);
+}
+
+TestSuite(trace_import, .fini = stop);
+
 /* Reads `text` as the format; the operations go to ops. How many; `error` tells what is wrong. */
 static uint64_t import_bytes(const char *format, const void *bytes, size_t size)
 {
 	const int input = trace_file_make(), output = trace_file_make();
 	struct trace_file file;
+	uint64_t count = 0;
 	char path[64];
+	int status;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", input);
 	cr_assert_eq(write(input, bytes, size), (ssize_t)size);
+	hq_trace_builder_close(&builder);
 	cr_assert_eq(hq_trace_builder_open(&builder, output, UINT64_MAX, 1000), 0);
-	if (hq_import_file(hq_import_find(format), path, &builder, &error))
-		return 0;
-	cr_assert_eq(hq_trace_builder_finish(&builder, 0), 0);
-	file = trace_file_take(output);
+	status = hq_import_file(hq_import_find(format), path, &builder, &error);
 	close(input);
-	return trace_file_read(file.data, file.size, ops, ROOM, &error);
+	if (!status)
+		cr_assert_eq(hq_trace_builder_finish(&builder, 0), 0);
+	file = trace_file_take(output);
+	if (!status)
+		count = trace_file_read(file.data, file.size, ops, ROOM, &error);
+	trace_file_drop(&file);
+	return count;
 }
 
 static uint64_t import_text(const char *format, const char *text)
@@ -104,6 +117,7 @@ Test(trace_import, compressed_file_is_read)
 	cr_assert_gt(gzwrite(file, mtrace_text, sizeof(mtrace_text) - 1), 0);
 	gzclose(file);
 	size = read(fd, bytes, sizeof(bytes));
+	close(fd);
 	unlink(path);
 	expect_mtrace(import_bytes("mtrace", bytes, (size_t)size));
 	cr_expect_eq(import_bytes("mtrace", bytes, (size_t)size - 30), 0);
@@ -172,7 +186,6 @@ Test(trace_import, bytes_of_any_kind_never_crash)
 			bytes[(state >> 33) % size] = (char)(state >> 20);
 		}
 		import_bytes(round % 2 ? "mtrace" : "heaptrack", bytes, size);
-		hq_trace_builder_close(&builder);
 	}
 }
 

@@ -43,6 +43,12 @@ static inline struct trace_file trace_file_take(int fd)
 	return file;
 }
 
+static inline void trace_file_drop(struct trace_file *file)
+{
+	free(file->data);
+	file->data = NULL;
+}
+
 /* Reads until the end or an error: how many operations; `error` is "" if all was right. */
 static inline uint64_t trace_file_read(const uint8_t *data, uint64_t size, struct hq_trace_op *ops,
 				       uint64_t room, struct hq_error *error)
