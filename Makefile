@@ -176,11 +176,14 @@ $(B)/allocator/tests/test_faulty: allocator/tests/test_faulty.c $(B)/libfaulty-t
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MALLOC_IS_OPAQUE) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(B)/libfaulty-test.a -lcriterion -lpthread
 
+# With PLAIN=1 the unit tests of the allocator do without Criterion, where there is none.
+UNIT_LIBS := $(if $(PLAIN),-Iallocator/tests/plain allocator/tests/plain/runner.c,-lcriterion)
+
 $(B)/allocator/tests/%: allocator/tests/%.c $(B)/libbedrock-test.a
 	$(call say,TEST,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MALLOC_IS_OPAQUE) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
-		$(B)/libbedrock-test.a $(if $(findstring /test_,$<),-lcriterion) -lpthread -ldl
+		$(if $(findstring /test_,$<),$(UNIT_LIBS)) $(B)/libbedrock-test.a -lpthread -ldl
 
 $(B)/injectors/tests/%: injectors/tests/%.c $(B)/libheapquake-test.a
 	$(call say,TEST,$@)
@@ -364,7 +367,7 @@ valgrind: setup-check ## planted errors, stress programs and unit tests under me
 	@BUILD=$(B) bash ci/valgrind.sh
 
 .PHONY: ports
-ports: setup-ports ## bedrock with musl, and for aarch64 under emulation: built, and its stress programs run
+ports: setup-ports ## bedrock with musl, and for aarch64 under emulation: its unit and stress programs
 	@bash ci/ports.sh
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
