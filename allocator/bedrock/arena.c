@@ -24,7 +24,7 @@ void bedrock_arena_collect(struct bedrock_arena *arena, bool keep_one)
 		struct bedrock_bin *bin = &arena->bins[i];
 
 		/* Without anything pending there may still be an empty slab that was kept. */
-		if (bedrock_load_relaxed(&bin->pending) ||
+		if (bedrock_bin_has_waiting(bin) ||
 		    (!keep_one && bedrock_load_relaxed(&bin->slab_count) > 0))
 			bedrock_slab_collect(arena, i, keep_one);
 	}
@@ -42,7 +42,7 @@ void bedrock_arena_collect_pages(struct bedrock_arena *arena, uint32_t page_coun
 		bedrock_arena_rest_pages(arena) + BEDROCK_COLLECT_TIMES * page_count;
 
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
-		if (!bedrock_load_relaxed(&arena->bins[i].pending))
+		if (!bedrock_bin_has_waiting(&arena->bins[i]))
 			continue;
 		bedrock_slab_collect(arena, i, false);
 		if (bedrock_arena_rest_pages(arena) >= enough_pages)

@@ -25,6 +25,8 @@
 #define BEDROCK_CACHE_UNUSED_SHARE 16u
 /* So many blocks are returned by one free at most, if they are of one slab. */
 #define BEDROCK_CACHE_RETURN_BLOCKS 32u
+/* After so many have gone back, more is looked after: limits, idle classes, the clock. */
+#define BEDROCK_CACHE_LOOK_BLOCKS 256
 /* So many fresh blocks are linked at a time. */
 #define BEDROCK_CACHE_LINK_BLOCKS 64u
 
@@ -345,10 +347,10 @@ static void bedrock_cache_link_fresh(struct bedrock_cache *cache, unsigned class
 								      : BEDROCK_CACHE_LINK_BLOCKS;
 	char *block = side->fresh;
 	char *last = block + (most - 1) * block_bytes;
-	char *page_last = block + (-(uintptr_t)block & (BEDROCK_PAGE_BYTES - 1)) - 1;
+	char *page_last = (char *)((uintptr_t)block | (BEDROCK_PAGE_BYTES - 1));
 	uint32_t count = 1;
 
-	if (!side->is_resident && last > page_last)
+	if (last > page_last)
 		last = page_last;
 	hot->head = block;
 	for (; block + block_bytes <= last; block += block_bytes, count++)
@@ -466,6 +468,19 @@ void *bedrock_cache_alloc(unsigned class_index)
 	return block;
 }
 
+/* What is returned comes out of the spare magazine, which is the hot one if there is none. */
+static void bedrock_cache_provide_spare(struct bedrock_cache *cache, unsigned class_index)
+{
+	struct bedrock_cache_side *side = &cache->sides[class_index];
+	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
+
+	if (side->head)
+		return;
+	side->count = bedrock_cache_hot_count(cache, class_index);
+	side->head = hot->head;
+	hot->head = NULL;
+}
+
 /* Return blocks of the spare magazine to one slab. */
 static void bedrock_cache_return_some(struct bedrock_cache *cache, unsigned class_index)
 {
@@ -479,18 +494,12 @@ static void bedrock_cache_return_some(struct bedrock_cache *cache, unsigned clas
 	bedrock_cache_magazine(cache, class_index)->room += (int32_t)count;
 }
 
-/* Make room: of the spare magazine, which is the hot one if there is none. */
 static void bedrock_cache_make_room(struct bedrock_cache *cache, unsigned class_index)
 {
 	struct bedrock_cache_side *side = &cache->sides[class_index];
-	struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_magazine(cache, class_index);
 
-	if (!side->head) {
-		side->count = bedrock_cache_hot_count(cache, class_index);
-		side->head = hot->head;
-		hot->head = NULL;
-	}
-	side->returns_left = BEDROCK_CACHE_RETURN_BLOCKS;
+	side->returns_left = BEDROCK_CACHE_LOOK_BLOCKS;
+	bedrock_cache_provide_spare(cache, class_index);
 	if (side->head)
 		bedrock_cache_return_some(cache, class_index);
 	else
@@ -507,7 +516,10 @@ static inline bool bedrock_cache_free_within(struct bedrock_cache *cache, void *
 		bedrock_cache_push(cache, block, class_index);
 		return true;
 	}
-	if (side->returns_left <= 0 || !side->head || hot->room < 0)
+	if (side->returns_left <= 0 || hot->room < 0)
+		return false;
+	bedrock_cache_provide_spare(cache, class_index);
+	if (!side->head)
 		return false;
 	side->is_touched = true;
 	bedrock_cache_return_some(cache, class_index);

@@ -200,13 +200,21 @@ static void bedrock_slab_absorb(struct bedrock_arena *arena, struct bedrock_bin 
 		bedrock_slab_retire(arena, bin, run);
 }
 
-/* The bin's lock is held. */
-static void bedrock_bin_collect(struct bedrock_arena *arena, struct bedrock_bin *bin, bool keep_one)
+/* Absorb up to `most` of the slabs that have been waiting. The bin's lock is held. */
+static void bedrock_bin_collect(struct bedrock_arena *arena, struct bedrock_bin *bin, bool keep_one,
+				uint32_t most)
 {
-	/* Pairs with the release in bedrock_pending_push. */
-	struct bedrock_run *run = bedrock_exchange_acquire(&bin->pending, NULL);
+	struct bedrock_run *run = bedrock_load_relaxed(&bin->backlog);
+	bool is_taken = false;
 
-	while (run) {
+	for (uint32_t i = 0; i < most; i++) {
+		if (!run && !is_taken) {
+			/* Pairs with the release in bedrock_pending_push. */
+			run = bedrock_exchange_acquire(&bin->pending, NULL);
+			is_taken = true;
+		}
+		if (!run)
+			break;
 		/* Read before absorbing: afterwards the link may belong to the next push. */
 		struct bedrock_run *next = run->pending_next;
 
@@ -214,6 +222,7 @@ static void bedrock_bin_collect(struct bedrock_arena *arena, struct bedrock_bin 
 		bedrock_slab_absorb(arena, bin, run, keep_one);
 		run = next;
 	}
+	bedrock_store_relaxed(&bin->backlog, run);
 }
 
 void bedrock_slab_collect(struct bedrock_arena *arena, unsigned class_index, bool keep_one)
@@ -221,7 +230,7 @@ void bedrock_slab_collect(struct bedrock_arena *arena, unsigned class_index, boo
 	struct bedrock_bin *bin = &arena->bins[class_index];
 
 	bedrock_lock_take(&bin->lock);
-	bedrock_bin_collect(arena, bin, keep_one);
+	bedrock_bin_collect(arena, bin, keep_one, UINT32_MAX);
 	struct bedrock_run *first = bin->lists[BEDROCK_SLAB_PARTIAL];
 
 	/* An empty slab was kept as the only one; others, if any, came before it. */
@@ -287,6 +296,15 @@ static struct bedrock_list bedrock_slab_give(struct bedrock_bin *bin, struct bed
 	return list;
 }
 
+/*
+ * How many slabs a taker collects. One that has something is enough, and the others may become
+ * fuller meanwhile; but where slabs are large, pages that others could use are worth the look.
+ */
+static uint32_t bedrock_collect_most(unsigned class_index)
+{
+	return bedrock_class_bytes(class_index) < BEDROCK_PAGE_BYTES ? 1 : UINT32_MAX;
+}
+
 /* A slab with something to give, or NULL. The bin's lock is held. */
 static struct bedrock_run *bedrock_slab_find(struct bedrock_arena *arena, unsigned class_index,
 					     enum bedrock_effort effort)
@@ -295,8 +313,8 @@ static struct bedrock_run *bedrock_slab_find(struct bedrock_arena *arena, unsign
 
 	if (bin->lists[BEDROCK_SLAB_PARTIAL])
 		return bin->lists[BEDROCK_SLAB_PARTIAL];
-	if (bedrock_load_relaxed(&bin->pending)) {
-		bedrock_bin_collect(arena, bin, true);
+	while (bedrock_bin_has_waiting(bin)) {
+		bedrock_bin_collect(arena, bin, true, bedrock_collect_most(class_index));
 		if (bin->lists[BEDROCK_SLAB_PARTIAL])
 			return bin->lists[BEDROCK_SLAB_PARTIAL];
 	}

@@ -44,6 +44,8 @@ struct bedrock_bin {
 	_Atomic(uint64_t) blocks_out;
 	/* In the free lists of slabs: blocks that were in use before and can be used again. */
 	_Atomic(uint64_t) blocks_idle;
+	/* The part of the pending list that was taken from it, and not collected yet. */
+	_Atomic(struct bedrock_run *) backlog;
 	/* On its own line: this one is written by every thread that frees. */
 	_Atomic(struct bedrock_run *) pending __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
@@ -66,11 +68,17 @@ enum bedrock_effort {
 int bedrock_slab_take(struct bedrock_arena *arena, unsigned class_index, uint32_t want,
 		      enum bedrock_effort effort, struct bedrock_list *out);
 
+/* Are there slabs to collect? Without the bin's lock a hint. */
+static inline bool bedrock_bin_has_waiting(const struct bedrock_bin *bin)
+{
+	return bedrock_load_relaxed(&bin->backlog) != NULL ||
+	       bedrock_load_relaxed(&bin->pending) != NULL;
+}
+
 /* Does a bin look as if it could give without making a slab? A hint, taken without its lock. */
 static inline bool bedrock_bin_has_some(const struct bedrock_bin *bin)
 {
-	return bedrock_load_relaxed(&bin->blocks_idle) > 0 ||
-	       bedrock_load_relaxed(&bin->pending) != NULL;
+	return bedrock_load_relaxed(&bin->blocks_idle) > 0 || bedrock_bin_has_waiting(bin);
 }
 
 /*

@@ -258,44 +258,83 @@ Test(cache, blocks_never_handed_out_do_not_overlap_whatever_their_size)
 	cr_assert_eq(allocated_bytes(), 0);
 }
 
+#define SPREAD_SLABS  20
+#define SPREAD_BLOCKS 256
+
+/* Blocks of many slabs, freed in an order in which neighbours are of different ones. */
+struct spread {
+	void *blocks[SPREAD_SLABS * SPREAD_BLOCKS];
+	uint64_t seen[SPREAD_SLABS];
+	int changes;
+	int most_at_once;
+};
+
 /* How many of the slabs have other blocks waiting than at the last look. */
-static int slabs_changed(void *const *blocks, uint64_t *seen, int count)
+static int slabs_changed(struct spread *spread)
 {
 	int changed = 0;
 
-	for (int i = 0; i < count; i++) {
-		uint64_t remote = bedrock_load_relaxed(&bedrock_chunk_slab_of(blocks[i])->remote);
+	for (int i = 0; i < SPREAD_SLABS; i++) {
+		void *block = spread->blocks[i * SPREAD_BLOCKS];
+		uint64_t remote = bedrock_load_relaxed(&bedrock_chunk_slab_of(block)->remote);
 
-		changed += remote != seen[i];
-		seen[i] = remote;
+		changed += remote != spread->seen[i];
+		spread->seen[i] = remote;
 	}
 	return changed;
 }
 
-Test(cache, no_free_pays_for_more_than_one_slab)
+static void *free_spread(void *argument)
 {
-	enum { SLABS = 20, BLOCKS = 256 };
-	static void *blocks[SLABS * BLOCKS];
-	static uint64_t seen[SLABS];
-	void *first[SLABS];
-	int changes = 0;
+	struct spread *spread = argument;
 
+	(void)slabs_changed(spread);
+	for (int i = 0; i < SPREAD_SLABS * SPREAD_BLOCKS; i++) {
+		bedrock_free(spread->blocks[i % SPREAD_SLABS * SPREAD_BLOCKS + i / SPREAD_SLABS]);
+		int changed = slabs_changed(spread);
+
+		spread->changes += changed;
+		if (changed > spread->most_at_once)
+			spread->most_at_once = changed;
+	}
+	return NULL;
+}
+
+static void make_spread(struct spread *spread)
+{
 	/* One slab after the other, and no decay, which would collect what comes back. */
 	bedrock_store_relaxed(&bedrock_heap.arena_count, 1);
 	bedrock_store_relaxed(&bedrock_heap.options.dirty_decay_ms, -1);
-	for (int i = 0; i < SLABS * BLOCKS; i++)
-		blocks[i] = bedrock_malloc(64);
-	for (int i = 0; i < SLABS; i++)
-		first[i] = blocks[i * BLOCKS];
-	/* Neighbours in this order are of different slabs. */
-	for (int i = 0; i < SLABS * BLOCKS; i++) {
-		bedrock_free(blocks[i % SLABS * BLOCKS + i / SLABS]);
-		int changed = slabs_changed(first, seen, SLABS);
+	bedrock_store_relaxed(&bedrock_heap.options.muzzy_decay_ms, -1);
+	for (int i = 0; i < SPREAD_SLABS * SPREAD_BLOCKS; i++)
+		spread->blocks[i] = bedrock_malloc(64);
+}
 
-		cr_assert_leq(changed, 1);
-		changes += changed;
-	}
-	cr_assert_gt(changes, 1000);
+Test(cache, no_free_pays_for_more_than_one_slab)
+{
+	static struct spread spread;
+
+	make_spread(&spread);
+	free_spread(&spread);
+	cr_assert_eq(spread.most_at_once, 1);
+	cr_assert_gt(spread.changes, 1000);
+}
+
+Test(cache, no_free_of_a_thread_that_only_frees_pays_for_more_than_one_slab)
+{
+	static struct spread spread;
+	pthread_t thread;
+
+	make_spread(&spread);
+	/* A sleeping thread's cache would be taken from it meanwhile. */
+	bedrock_cache_flush();
+	pthread_create(&thread, NULL, free_spread, &spread);
+	pthread_join(thread, NULL);
+	cr_assert_eq(spread.most_at_once, 1);
+	cr_assert_gt(spread.changes, 1000);
+	bedrock_arena_collect(&bedrock_heap.first_arena, false);
+	bedrock_purge();
+	cr_assert_eq(allocated_bytes(), 0);
 }
 
 Test(cache, idle_classes_give_their_share_back)

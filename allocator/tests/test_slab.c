@@ -196,6 +196,26 @@ Test(slab, what_comes_back_in_pieces_joins_what_is_free)
 	cr_assert_null(chain);
 }
 
+Test(slab, taker_collects_no_more_slabs_than_it_needs)
+{
+	void *chain = take(5 * SLAB_BLOCKS);
+	struct bedrock_list list;
+
+	bedrock_slab_return(CLASS_64, chain);
+	cr_assert_eq(bedrock_slab_take(&arena, CLASS_64, 10, BEDROCK_EFFORT_REUSE, &list), 0);
+	cr_assert_eq(list.count, 10);
+	cr_assert_eq(blocks_out(), 4 * SLAB_BLOCKS + 10);
+	cr_assert(bedrock_bin_has_waiting(&arena.bins[CLASS_64]));
+	bedrock_slab_return(CLASS_64, list.head);
+	/* Those that were left are found by the next ones, and by who collects all. */
+	take(2 * SLAB_BLOCKS);
+	cr_assert_eq(slab_count(), 5);
+	bedrock_slab_collect(&arena, CLASS_64, false);
+	cr_assert_not(bedrock_bin_has_waiting(&arena.bins[CLASS_64]));
+	cr_assert_eq(blocks_out(), 2 * SLAB_BLOCKS);
+	cr_assert_eq(bedrock_load_relaxed(&arena.pending_pages), 0);
+}
+
 Test(slab, empty_slabs_give_their_pages_back_but_one_may_be_kept)
 {
 	void *chain = take(10 * SLAB_BLOCKS);
