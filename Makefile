@@ -321,7 +321,8 @@ BENCHES := $(patsubst %.c,$(B)/%,$(sort $(wildcard allocator/tests/bench_*.c inj
 
 # Programs that allocate for allocators to be preloaded into; never built with a sanitizer.
 ALLOC_BENCHES := $(patsubst allocator/bench/%.c,$(B)/bench/%,$(sort \
-		 $(wildcard allocator/bench/bench_*.c) allocator/bench/instructions.c)) $(B)/bench/replay
+		 $(wildcard allocator/bench/bench_*.c) allocator/bench/instructions.c allocator/bench/tails.c)) \
+		 $(B)/bench/replay
 
 $(B)/bench/instructions: allocator/bench/instructions.c
 	$(call say,BENCH,$@)
@@ -334,6 +335,12 @@ $(B)/bench/replay: stress/tests/replay.c $(B)/libheapquake-test.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MALLOC_IS_OPAQUE) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(B)/libheapquake-test.a -lz -lpthread
+
+$(B)/bench/tails: allocator/bench/tails.c allocator/bench/latency.c allocator/bench/measure.c
+	$(call say,BENCH,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) $(MALLOC_IS_OPAQUE) -MMD -MP -MF $@.d -o $@ \
+		$(filter %.c,$^) -lpthread
 
 $(B)/bench/bench_%: allocator/bench/bench_%.c allocator/bench/measure.c
 	$(call say,BENCH,$@)

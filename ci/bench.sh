@@ -80,6 +80,10 @@ for name in "${names[@]}"; do
 		echo "== instructions"
 		python3 ci/bench_instructions.py "$build" || status=1
 		;;
+	tails)
+		echo "== tails"
+		python3 ci/bench_tails.py "$build" || status=1
+		;;
 	alloc)
 		echo "== alloc"
 		python3 ci/bench_alloc.py "$build" ${FULL:+--full} || status=1

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# How long the longest calls of malloc and free take: bench_tails.py BUILD. Runs allocator/bench/tails on bedrock and its
+# peers in turn, and prints quantiles as ratios to the best peer of each row: below 1.00 bedrock leads. Judges nothing.
+# Calls during which a thread lost its CPU are left out, so that a busy machine does little harm, but not none: the
+# minima are what to compare. ROUNDS, ONLY and PEERS (see bench_peers.py) choose.
+import os
+import statistics
+import subprocess
+import sys
+
+from bench_peers import allocators, environment, ratio_to_best, turns
+
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+TIMEOUT_S = 120
+ROWS = [f"{call}_{quantile}_ns" for call in ("malloc", "free") for quantile in ("p50", "p99", "p99_9", "p99_99")]
+
+
+def run(build, path):
+    """One run -> its figures, or None if it failed."""
+    try:
+        done = subprocess.run([build + "/bench/tails"], env=environment(path), capture_output=True, text=True,
+                              timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return None
+    words = done.stdout.split()
+    return None if done.returncode else dict(zip(words[::2], map(int, words[1::2])))
+
+
+def print_row(title, values, unit):
+    cells = ""
+    for peer in values:
+        ratio = ratio_to_best(values, peer)
+        cells += f"{ratio:10.2f}" if ratio else f"{'-':>10}"
+    own = values.get("bedrock")
+    print(f"{title:14}{cells}   {'-' if own is None else f'{own:.0f} {unit}'}", flush=True)
+
+
+def main():
+    build = sys.argv[1]
+    peers = allocators(build)
+    samples = {peer: [] for peer in peers}
+    for peer in turns(peers, ROUNDS):
+        figures = run(build, peers[peer])
+        if figures:
+            samples[peer].append(figures)
+    print(f"{'ratio to best':14}" + "".join(f"{peer:>10}" for peer in peers))
+    for row in ROWS + ["cpu_us", "faults", "peak_kib"]:
+        for title, pick in ((row.removesuffix("_ns"), statistics.median), ("  least", min)):
+            values = {peer: pick([run[row] for run in runs]) for peer, runs in samples.items() if runs}
+            print_row(title, values, row.rsplit("_", 1)[-1] if "_" in row else "")
+
+
+main()
