@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define VICTIM_SECONDS 20
+#define VICTIM_SECONDS 120
 
 struct victim {
 	int status;
