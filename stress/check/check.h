@@ -44,9 +44,10 @@ hq_gap_add(struct hq_findings *findings, const char *checker, const char *format
 
 /* What the host does beside its work only for those who ask. */
 enum hq_takes {
-	HQ_TAKES_STATS = 1,   /* reads what the allocator says of itself, now and then */
-	HQ_TAKES_RELEASE = 2, /* asks it to give memory back, once everything was freed */
-	HQ_TAKES_REFUSED = 4, /* notes what is live when an allocation is refused */
+	HQ_TAKES_STATS = 1,    /* reads what the allocator says of itself, now and then */
+	HQ_TAKES_RELEASE = 2,  /* asks it to give memory back, once everything was freed */
+	HQ_TAKES_REFUSED = 4,  /* notes what is live when an allocation is refused */
+	HQ_TAKES_COUNTERS = 8, /* is counted by perf_event_open; the host has no part in that */
 };
 
 struct hq_checker {

@@ -324,12 +324,26 @@ bool hq_expectation_needs_faults(const struct hq_expectation *expectation)
 	return hq_expectation_inject_name(expectation, name)[0] || asks_for_nulls(expectation);
 }
 
+static uint32_t metric_takes(const char *metric)
+{
+	static const struct {
+		const char *room;
+		uint32_t takes;
+	} rooms[] = {
+		{ "hardware.", HQ_TAKES_COUNTERS },
+		{ "perf.", HQ_TAKES_COUNTERS },
+		{ "stats.", HQ_TAKES_STATS },
+	};
+
+	for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++)
+		if (!strncmp(metric, rooms[i].room, strlen(rooms[i].room)))
+			return rooms[i].takes;
+	return 0;
+}
+
 uint32_t hq_expectation_takes(const struct hq_expectation *expectation)
 {
-	return strncmp(expectation->metric, "stats.", 6) == 0 ||
-			       strncmp(expectation->other, "stats.", 6) == 0
-		       ? HQ_TAKES_STATS
-		       : 0;
+	return metric_takes(expectation->metric) | metric_takes(expectation->other);
 }
 
 const char *hq_expectation_inject_name(const struct hq_expectation *expectation, char name[64])

@@ -53,6 +53,30 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	  NEED_LEFT, FIELD(guard_left_count))                                                      \
 	X("guard.left_bytes", BYTES, "guard", "bytes of the blocks that were still live", false,   \
 	  NEED_LEFT, FIELD(guard_left_bytes))                                                      \
+	X("hardware.branch_misses", COUNT, "perf_event_open",                                      \
+	  "branches that were predicted wrongly", false, NEED_NOTHING,                             \
+	  GETTER(hq_metric_get_counter))                                                           \
+	X("hardware.branches", COUNT, "perf_event_open", "branches that were taken or not", false, \
+	  NEED_NOTHING, GETTER(hq_metric_get_counter))                                             \
+	X("hardware.bus_cycles", COUNT, "perf_event_open", "cycles of the bus", false,             \
+	  NEED_NOTHING, GETTER(hq_metric_get_counter))                                             \
+	X("hardware.cache_misses", COUNT, "perf_event_open",                                       \
+	  "references that the last cache could not serve", false, NEED_NOTHING,                   \
+	  GETTER(hq_metric_get_counter))                                                           \
+	X("hardware.cache_references", COUNT, "perf_event_open", "references to the last cache",   \
+	  false, NEED_NOTHING, GETTER(hq_metric_get_counter))                                      \
+	X("hardware.cycles", COUNT, "perf_event_open", "cycles of the processor", false,           \
+	  NEED_NOTHING, GETTER(hq_metric_get_counter))                                             \
+	X("hardware.dtlb_misses", COUNT, "perf_event_open", "loads whose page was not in the TLB", \
+	  false, NEED_NOTHING, GETTER(hq_metric_get_counter))                                      \
+	X("hardware.instructions", COUNT, "perf_event_open", "instructions that were completed",   \
+	  false, NEED_NOTHING, GETTER(hq_metric_get_counter))                                      \
+	X("hardware.itlb_misses", COUNT, "perf_event_open",                                        \
+	  "fetches of code whose page was not in the TLB", false, NEED_NOTHING,                    \
+	  GETTER(hq_metric_get_counter))                                                           \
+	X("hardware.running", SHARE, "perf_event_open",                                            \
+	  "least share of the time in which one of these was counted; below 1 they are scaled",    \
+	  false, NEED_NOTHING, GETTER(hq_metric_get_counters_running))                             \
 	X("heap.children", COUNT, "host", "children of fork that used the heap and ended", true,   \
 	  NEED_HOST, FIELD(children))                                                              \
 	X("heap.frees", COUNT, "host", "calls of free", true, NEED_HOST, FIELD(frees))             \
@@ -91,6 +115,21 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	  FIELD(missed))                                                                           \
 	X("ops.rate", PER_SECOND, "host", "operations per second of work", true, NEED_HOST,        \
 	  GETTER(get_ops_rate))                                                                    \
+	X("perf.context_switches", COUNT, "perf_event_open",                                       \
+	  "switches away from a thread of the target", false, NEED_NOTHING,                        \
+	  GETTER(hq_metric_get_counter))                                                           \
+	X("perf.cpu_migrations", COUNT, "perf_event_open",                                         \
+	  "moves of the target's threads between CPUs", false, NEED_NOTHING,                       \
+	  GETTER(hq_metric_get_counter))                                                           \
+	X("perf.major_faults", COUNT, "perf_event_open",                                           \
+	  "page faults that waited for a device, of all that it started", false, NEED_NOTHING,     \
+	  GETTER(hq_metric_get_counter))                                                           \
+	X("perf.minor_faults", COUNT, "perf_event_open",                                           \
+	  "page faults served from memory, of all that it started", false, NEED_NOTHING,           \
+	  GETTER(hq_metric_get_counter))                                                           \
+	X("perf.task_clock", NS, "perf_event_open",                                                \
+	  "CPU time of the target with all that it started", false, NEED_NOTHING,                  \
+	  GETTER(hq_metric_get_counter))                                                           \
 	X("rss.end", BYTES, "smaps_rollup, else sampler", "resident memory at the end of the run", \
 	  false, NEED_SAMPLES, GETTER(hq_metric_get_rss_end))                                      \
 	X("rss.idle(T)", BYTES, "sampler", "resident memory a time T after everything was freed",  \

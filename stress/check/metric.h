@@ -42,6 +42,9 @@ hq_metric_getter hq_metric_get_rss_idle, hq_metric_get_rss_kept, hq_metric_get_r
 /* Of what the allocator says of itself: moments.c. */
 hq_metric_getter hq_metric_get_stat;
 
+/* Of perf_event_open: metric_counter.c. */
+hq_metric_getter hq_metric_get_counter, hq_metric_get_counters_running;
+
 /* Says why there is no value. In the header, so that the compiler sees that it never returns 0. */
 static inline int hq_metric_no_data(struct hq_error *error, const char *why)
 {

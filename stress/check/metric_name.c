@@ -147,11 +147,11 @@ static int parse_idle(const char *text, struct hq_metric_name *name, struct hq_e
 /* The nearest name of the table, patterns with upper-case words included. */
 static int unknown_plain(const char *text, struct hq_error *error)
 {
-	const char *list[64];
+	const char *list[128];
 	size_t count = 0;
 	char what[200];
 
-	for (size_t i = 0; i < hq_metric_count && count < 63; i++)
+	for (size_t i = 0; i < hq_metric_count && count < 127; i++)
 		list[count++] = hq_metrics[i].pattern;
 	list[count] = NULL;
 	snprintf(what, sizeof(what), "no metric '%.100s'", text);

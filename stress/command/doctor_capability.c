@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/magic.h>
-#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -26,6 +25,7 @@
 #include <unistd.h>
 
 #include "injectors/syscall/notify.h"
+#include "stress/observe/counters.h"
 
 /* Runs `act` in a child. 0, its errno as -errno, or -EINTR if a signal or the alarm ended it. */
 static int in_child(int (*act)(void))
@@ -232,24 +232,50 @@ static void probe_psi(struct hq_diagnosis *diagnosis)
 			    "/proc/pressure/memory: %s; boot with psi=1", strerror(errno));
 }
 
+/* "cycles, instructions": the names behind the room. */
+static void add_name(char *list, size_t size, const char *metric)
+{
+	const size_t used = strlen(list);
+
+	snprintf(list + used, size - used, "%s%s", used ? ", " : "", strchr(metric, '.') + 1);
+}
+
+/* One kind of counters: which are missing, and why the first of them is. */
+static void probe_counters(struct hq_diagnosis *diagnosis, bool hardware)
+{
+	int why = 0, user_only = 0, present = 0;
+	char missing[160] = "";
+
+	for (int i = 0; i < HQ_COUNTER_COUNT; i++) {
+		const enum hq_counter counter = (enum hq_counter)i;
+
+		if (hq_counter_is_hardware(counter) != hardware)
+			continue;
+		const int status = hq_counter_probe(counter);
+
+		if (status < 0)
+			add_name(missing, sizeof(missing), hq_counter_metric(counter));
+		why = why ? why : status < 0 ? status : 0;
+		user_only |= status > 0;
+		present += status >= 0;
+	}
+	if (why && present)
+		hq_diagnose(diagnosis, HQ_HEALTH_MISSING, "%s: %s", missing, hq_counter_why(why));
+	else if (why)
+		hq_diagnose(diagnosis, HQ_HEALTH_MISSING, "none: %s", hq_counter_why(why));
+	else
+		hq_diagnose(diagnosis, HQ_HEALTH_OK, "all can be counted%s",
+			    user_only ? ", of user code only" : "");
+}
+
+static void probe_hardware(struct hq_diagnosis *diagnosis)
+{
+	probe_counters(diagnosis, true);
+}
+
 static void probe_perf(struct hq_diagnosis *diagnosis)
 {
-	struct perf_event_attr attributes = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attributes),
-		.config = PERF_COUNT_SW_PAGE_FAULTS,
-		.exclude_kernel = 1,
-	};
-	const long fd = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0ul);
-
-	if (fd >= 0) {
-		close((int)fd);
-		hq_diagnose(diagnosis, HQ_HEALTH_OK, "software events can be counted");
-	} else {
-		hq_diagnose(diagnosis, HQ_HEALTH_MISSING,
-			    "perf_event_open: %s; sysctl kernel.perf_event_paranoid=2 or less",
-			    strerror(errno));
-	}
+	probe_counters(diagnosis, false);
 }
 
 const struct hq_doctor_probe hq_doctor_capabilities[] = {
@@ -260,5 +286,6 @@ const struct hq_doctor_probe hq_doctor_capabilities[] = {
 	{ "real-time priority", probe_realtime },
 	{ "pressure stall counters", probe_psi },
 	{ "perf events", probe_perf },
+	{ "hardware counters", probe_hardware },
 	{ 0 },
 };

@@ -12,6 +12,7 @@
 #include "stress/check/asked.h"
 #include "stress/plan/allocator.h"
 #include "stress/command/explain.h"
+#include "stress/observe/counters.h"
 #include "stress/plan/scenario.h"
 #include "stress/workload/workload.h"
 
@@ -92,10 +93,23 @@ static const char *unit_name(enum hq_unit unit)
 	return units[unit];
 }
 
+/* A counter that this machine does not have gives no value, which is better known before. */
+static void print_counter(const char *metric)
+{
+	const enum hq_counter counter = hq_counter_find(metric);
+	const int status = counter < HQ_COUNTER_COUNT ? hq_counter_probe(counter) : 0;
+
+	if (status < 0)
+		printf("  missing here: %s\n", hq_counter_why(status));
+	else if (status > 0)
+		puts("  here: of user code only");
+}
+
 static void print_metric(const struct hq_metric_info *metric)
 {
 	printf("%s (%s%s)\n  %s\n  source: %s\n", metric->pattern, unit_name(metric->unit),
 	       metric->host_only ? ", built-in workloads only" : "", metric->help, metric->source);
+	print_counter(metric->pattern);
 }
 
 void hq_explain_metrics(void)

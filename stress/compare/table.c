@@ -18,8 +18,8 @@ static const char *const side_letters[] = { [HQ_SIDE_A] = "A", [HQ_SIDE_B] = "B"
 /* What perf stat would show: work that was done, not what it felt like. */
 static bool is_counter(const struct hq_series_of_pairs *series)
 {
-	static const char *const rooms[] = { "cpu.",      "faults.",   "switches.", "time.",
-					     "hardware.", "syscalls.", NULL };
+	static const char *const rooms[] = { "cpu.",      "faults.",   "hardware.", "perf.",
+					     "switches.", "syscalls.", "time.",     NULL };
 
 	for (const char *const *room = rooms; *room && !series->part[0]; room++) {
 		if (!strncmp(series->metric, *room, strlen(*room)))

@@ -113,6 +113,7 @@ static void wind_up(struct hq_run_state *run)
 	hq_hurdles_measure(&run->hurdles, run->seen);
 	hq_hurdles_restore(&run->hurdles);
 	run->seen->residue.target_processes = (uint32_t)hq_spawn_sweep(run->group);
+	hq_counters_finish(&run->counters, run->seen);
 	hq_capture_stop(run->capture);
 	if (run->notify)
 		hq_notify_stop(run->notify);

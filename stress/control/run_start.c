@@ -22,12 +22,19 @@
 #define READY_DEADLINE_NS (15ull * HQ_S)   /* a loaded machine may need that to start a program */
 #define SILENT_START_NS   (300ull * HQ_MS) /* for programs that load no library of ours */
 
-static void fill_stats(const struct hq_plan *plan, struct hq_wire_config *config)
+static uint32_t takes_of(const struct hq_plan *plan)
 {
 	uint32_t takes = hq_asked_takes(plan->contracts, plan->contract_count);
 
 	for (size_t i = 0; i < plan->expectation_count; i++)
 		takes |= hq_expectation_takes(&plan->expectations[i]);
+	return takes;
+}
+
+static void fill_stats(const struct hq_plan *plan, struct hq_wire_config *config)
+{
+	const uint32_t takes = takes_of(plan);
+
 	if (takes & HQ_TAKES_STATS)
 		config->stats_period_ns = plan->stats_period_ns;
 	config->releases = (takes & HQ_TAKES_RELEASE) != 0;
@@ -80,6 +87,23 @@ static int enter_child(void *cookie)
 	return result;
 }
 
+/* Not for nothing: each switch between threads and each thread of the target gets dearer. */
+static bool is_counted(const struct hq_run_state *run)
+{
+	const struct hq_plan *plan = run->spec->plan;
+
+	if (plan->counters != HQ_COUNTING_AUTO)
+		return plan->counters == HQ_COUNTING_ALWAYS;
+	return run->spec->context->settings->all_metrics || takes_of(plan) & HQ_TAKES_COUNTERS;
+}
+
+static void count_from_birth(pid_t pid, void *cookie)
+{
+	struct hq_run_state *run = cookie;
+
+	hq_counters_open(pid, &run->counters);
+}
+
 /* A terminal cannot be read from a process group of its own; a pipe or a file can. */
 static int input_for(const struct hq_run_state *run)
 {
@@ -98,6 +122,7 @@ static int spawn_target(struct hq_run_state *run, struct hq_error *error)
 		.out_fd = STDOUT_FILENO,
 		.err_fd = STDERR_FILENO,
 		.enter = enter_child,
+		.born = is_counted(run) ? count_from_birth : NULL,
 		.cookie = run,
 	};
 	const bool captured = !run->spec->context->settings->program_owns_output;

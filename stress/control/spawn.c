@@ -53,9 +53,20 @@ static void default_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Returns once the parent has closed its end. */
+static void await_parent(const int *gate)
+{
+	char nothing;
+
+	close(gate[1]);
+	while (read(gate[0], &nothing, 1) < 0 && errno == EINTR)
+		;
+	close(gate[0]);
+}
+
 /* The child's way to exec; never returns. Only async-signal-safe calls. */
 __attribute__((noreturn)) static void become(const struct hq_spawn *spawn, const char *path,
-					     int pipe_fd, pid_t parent)
+					     int pipe_fd, const int *gate, pid_t parent)
 {
 	int error;
 
@@ -63,6 +74,8 @@ __attribute__((noreturn)) static void become(const struct hq_spawn *spawn, const
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(126);
+	if (spawn->born)
+		await_parent(gate);
 	default_signals();
 	error = place_fd(spawn->in_fd, 0);
 	if (!error)
@@ -114,27 +127,45 @@ static int read_failure(int fd, const char *path, struct hq_error *error)
 	return -failure.error;
 }
 
+/* Two pipes, or none: for the child's failure, and for it to wait at. */
+static int make_pipes(int fds[2], int gate[2])
+{
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	if (!pipe2(gate, O_CLOEXEC))
+		return 0;
+	const int result = -errno;
+
+	close(fds[0]);
+	close(fds[1]);
+	return result;
+}
+
 int hq_spawn(const struct hq_spawn *spawn, pid_t *pid, struct hq_error *error)
 {
 	const pid_t parent = getpid();
 	char path[4096];
-	int fds[2];
+	int fds[2], gate[2];
 	int result = find_program(spawn->file, path, sizeof(path));
 
 	if (result) {
 		hq_error_set(error, "cannot start %s: %s", spawn->file, strerror(-result));
 		return result;
 	}
-	if (pipe2(fds, O_CLOEXEC)) {
-		result = -errno;
-		hq_error_set(error, "cannot start %s: pipe: %s", path, strerror(errno));
+	result = make_pipes(fds, gate);
+	if (result) {
+		hq_error_set(error, "cannot start %s: pipe: %s", path, strerror(-result));
 		return result;
 	}
 	fflush(NULL);
 	*pid = fork();
 	if (*pid == 0)
-		become(spawn, path, fds[1], parent);
+		become(spawn, path, fds[1], gate, parent);
 	result = *pid < 0 ? -errno : 0;
+	if (!result && spawn->born)
+		spawn->born(*pid, spawn->cookie);
+	close(gate[0]);
+	close(gate[1]);
 	close(fds[1]);
 	if (result)
 		hq_error_set(error, "cannot start %s: fork: %s", path, strerror(-result));

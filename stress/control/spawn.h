@@ -19,6 +19,8 @@ struct hq_spawn {
 	int in_fd, out_fd, err_fd; /* become 0, 1 and 2; -1: /dev/null */
 	/* Last step before exec, in the child: async-signal-safe calls only; 0 or -errno. */
 	int (*enter)(void *cookie);
+	/* In the parent, while the child waits before its first step; NULL: nobody waits. */
+	void (*born)(pid_t pid, void *cookie);
 	void *cookie;
 };
 

@@ -111,6 +111,33 @@ struct hq_cost {
 	uint64_t cpu_ns;
 };
 
+/* What perf_event_open can count; sorted by the metric they become. See counters.h. */
+enum hq_counter {
+	HQ_COUNTER_BRANCH_MISSES,
+	HQ_COUNTER_BRANCHES,
+	HQ_COUNTER_BUS_CYCLES,
+	HQ_COUNTER_CACHE_MISSES,
+	HQ_COUNTER_CACHE_REFERENCES,
+	HQ_COUNTER_CYCLES,
+	HQ_COUNTER_DTLB_MISSES,
+	HQ_COUNTER_INSTRUCTIONS,
+	HQ_COUNTER_ITLB_MISSES,
+	HQ_COUNTER_CONTEXT_SWITCHES,
+	HQ_COUNTER_CPU_MIGRATIONS,
+	HQ_COUNTER_MAJOR_FAULTS,
+	HQ_COUNTER_MINOR_FAULTS,
+	HQ_COUNTER_TASK_CLOCK,
+	HQ_COUNTER_COUNT
+};
+
+struct hq_counted {
+	bool known;
+	bool user_only; /* what the kernel did for the target is not in it */
+	int status;     /* -errno if it could not be counted; 0 without `known`: nobody tried */
+	double value;   /* scaled up by 1 / running */
+	double running; /* share of the time in which it was counted */
+};
+
 /* Ranges that the kernel was made to refuse when they were given back, joined where they overlap.
  */
 struct hq_refused_range {
@@ -187,6 +214,7 @@ struct hq_observations {
 	bool has_usage;
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches, migrations;
 	uint64_t user_ns, system_ns;
+	struct hq_counted counted[HQ_COUNTER_COUNT]; /* with all that the target started */
 
 	/* The host's workers, summed; only with a built-in workload. */
 	bool is_host;

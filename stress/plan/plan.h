@@ -32,6 +32,13 @@ struct hq_injection {
 	_Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
 };
 
+/* When the counters of perf_event_open run. */
+enum hq_counting {
+	HQ_COUNTING_AUTO, /* where an expectation or a comparison asks for what they count */
+	HQ_COUNTING_ALWAYS,
+	HQ_COUNTING_NEVER,
+};
+
 struct hq_plan {
 	char scenario[64]; /* file name without .yaml, or "command" */
 	char path[256];    /* "" for a command line */
@@ -82,6 +89,7 @@ struct hq_plan {
 				asks for */
 	uint64_t sample_period_ns; /* 1 ms */
 	uint64_t stats_period_ns; /* 20 ms; statistics are taken only where a contract needs them */
+	enum hq_counting counters;
 	uint64_t memory_cap_bytes; /* a target that holds more is killed; 0: no cap */
 	uint32_t pairs;            /* clean and faulted runs each at most, alternating; 1 faulted
 				      run if not needs_clean */

@@ -261,6 +261,11 @@ static void print_run(const struct hq_plan *plan, FILE *stream)
 		[HQ_MECHANISM_NOTIFY] = "notify", [HQ_MECHANISM_STATIC] = "static",
 		[HQ_MECHANISM_NONE] = "auto",
 	};
+	static const char *const countings[] = {
+		[HQ_COUNTING_AUTO] = "auto",
+		[HQ_COUNTING_ALWAYS] = "always",
+		[HQ_COUNTING_NEVER] = "never",
+	};
 	char text[HQ_UNITS_TEXT];
 
 	fputs("run:\n", stream);
@@ -270,6 +275,7 @@ static void print_run(const struct hq_plan *plan, FILE *stream)
 	print_entry(stream, "  ", "sample", hq_units_print_duration(text, plan->sample_period_ns));
 	print_entry(stream, "  ", "statistics",
 		    hq_units_print_duration(text, plan->stats_period_ns));
+	print_entry(stream, "  ", "counters", countings[plan->counters]);
 	fprintf(stream, "  pairs: %" PRIu32 "\n", plan->pairs);
 	fprintf(stream, "  false-alarm: %g%%\n", plan->confidence.false_alarm * 100.0);
 	fprintf(stream, "  missed: %g%%\n", plan->confidence.missed * 100.0);

@@ -33,7 +33,7 @@ const struct hq_scenario_key hq_scenario_keys[] = {
 	  "two sides for `heapquake compare`: a, b, pairs, expect, source, published" },
 	{ "", "run",
 	  "how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, "
-	  "memory-cap, mechanism, seed" },
+	  "counters, memory-cap, mechanism, seed" },
 	{ "target", "allocator",
 	  "name, path of a library, or a list of them; 'all'; 'own': what the program brings" },
 	{ "target", "env", "map of environment variables" },

@@ -251,7 +251,7 @@ struct run_options {
 	uint64_t timeout_ns, hang_ns, settle_ns, sample_ns, statistics_ns;
 	uint64_t pairs, memory_cap_bytes, seed;
 	double false_alarm, missed;
-	uint32_t mechanism;
+	uint32_t mechanism, counters;
 };
 
 static const char *const mechanisms[] = { "auto", "trap", "notify", "static", NULL };
@@ -259,6 +259,11 @@ static const char *const mechanisms[] = { "auto", "trap", "notify", "static", NU
 _Static_assert(HQ_MECHANISM_AUTO == 0 && HQ_MECHANISM_TRAP == 1 && HQ_MECHANISM_NOTIFY == 2 &&
 		       HQ_MECHANISM_STATIC == 3,
 	       "the choices of `mechanism` are in the order of enum hq_mechanism");
+
+static const char *const countings[] = { "auto", "always", "never", NULL };
+
+_Static_assert(HQ_COUNTING_AUTO == 0 && HQ_COUNTING_ALWAYS == 1 && HQ_COUNTING_NEVER == 2,
+	       "the choices of `counters` are in the order of enum hq_counting");
 
 #define AT(field) offsetof(struct run_options, field)
 
@@ -273,6 +278,8 @@ const struct hq_option hq_run_option_table[] = {
 	  "time between two readings of resident memory" },
 	{ "statistics", HQ_OPTION_DURATION, AT(statistics_ns), "20ms", 1 * HQ_MS, 10 * HQ_S, NULL,
 	  "time between two readings of the allocator's own, where a contract asks for them" },
+	{ "counters", HQ_OPTION_ENUM, AT(counters), "auto", 0, 0, countings,
+	  "hardware.* and perf.* are counted; auto: where an expectation or a comparison asks" },
 	{ "pairs", HQ_OPTION_COUNT, AT(pairs), "7", 1, 32, NULL,
 	  "clean and faulted runs each, at most, where an expectation says 'clean'" },
 	{ "false-alarm", HQ_OPTION_SHARE, AT(false_alarm), "0.1%", 0, 0, NULL,
@@ -306,6 +313,7 @@ void hq_read_run(struct hq_reading *reading, const struct hq_yaml *value)
 	plan->hang_ns = options.hang_ns;
 	plan->sample_period_ns = options.sample_ns;
 	plan->stats_period_ns = options.statistics_ns;
+	plan->counters = (enum hq_counting)options.counters;
 	plan->pairs = (uint32_t)options.pairs;
 	plan->confidence = (struct hq_confidence){ .false_alarm = options.false_alarm,
 						   .missed = options.missed };

@@ -70,6 +70,13 @@ Test(moments, an_expectation_about_it_has_it_taken)
 		hq_expectation_parse("rss.peak <= 2 * stats.active", true, &expectation, &error),
 		0);
 	cr_expect_eq(hq_expectation_takes(&expectation), HQ_TAKES_STATS);
+	cr_assert_eq(hq_expectation_parse("hardware.cycles <= 2 * perf.task_clock", true,
+					  &expectation, &error),
+		     -EINVAL);
+	cr_assert_eq(hq_expectation_parse("hardware.cycles <= 2 * hardware.instructions", true,
+					  &expectation, &error),
+		     0);
+	cr_expect_eq(hq_expectation_takes(&expectation), HQ_TAKES_COUNTERS);
 	cr_assert_eq(hq_expectation_parse("rss.peak <= 2MiB", true, &expectation, &error), 0);
 	cr_expect_eq(hq_expectation_takes(&expectation), 0);
 }

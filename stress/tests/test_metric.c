@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "stress/observe/counters.h"
 #include "stress/tests/observed.h"
 #include "stress/wire/hist.h"
 
@@ -124,6 +125,41 @@ Test(metric, plain_names_give_their_fields)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		cr_assert_float_eq(value_of(&seen, table[i].name, table[i].unit), table[i].value,
 				   1e-9, "%s", table[i].name);
+}
+
+Test(metric, a_counter_gives_its_value_and_a_missing_one_the_reason)
+{
+	struct hq_observations seen = observed_all();
+
+	seen.counted[HQ_COUNTER_CYCLES] =
+		(struct hq_counted){ .known = true, .value = 4000, .running = 0.5 };
+	seen.counted[HQ_COUNTER_INSTRUCTIONS] =
+		(struct hq_counted){ .known = true, .value = 9000, .running = 0.75 };
+	seen.counted[HQ_COUNTER_TASK_CLOCK] =
+		(struct hq_counted){ .known = true, .value = 77, .running = 0.25 };
+	seen.counted[HQ_COUNTER_BRANCHES] = (struct hq_counted){ .status = -ENOENT };
+	cr_assert_eq(value_of(&seen, "hardware.cycles", HQ_UNIT_COUNT), 4000);
+	cr_assert_eq(value_of(&seen, "perf.task_clock", HQ_UNIT_NS), 77);
+	cr_assert_eq(value_of(&seen, "hardware.running", HQ_UNIT_SHARE), 0.5);
+	assert_error(&seen, "hardware.branches", -ENODATA, "does not count it");
+	assert_error(&seen, "hardware.itlb_misses", -ENODATA, "nothing was counted");
+}
+
+Test(metric, no_hardware_counter_has_no_share_of_the_time)
+{
+	struct hq_observations seen = observed_all();
+
+	seen.counted[HQ_COUNTER_CYCLES].status = -ENOENT;
+	assert_error(&seen, "hardware.running", -ENODATA, "does not count it");
+}
+
+Test(metric, each_counter_is_a_row_of_the_table)
+{
+	const struct hq_observations seen = observed_all();
+
+	for (int i = 0; i < HQ_COUNTER_COUNT; i++)
+		assert_error(&seen, hq_counter_metric((enum hq_counter)i), -ENODATA,
+			     "nothing was counted");
 }
 
 Test(metric, the_table_is_sorted_and_complete)

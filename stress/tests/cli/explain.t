@@ -39,7 +39,7 @@ What explain tells.
     contracts    list of checkers that are asked for: NAME, or NAME: { OPTION: VALUE, ... }
     known        ALLOCATOR or ALLOCATOR-VERSION: { verdict, because, sometimes, checker }
     compare      two sides for `heapquake compare`: a, b, pairs, expect, source, published
-    run          how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, memory-cap, mechanism, seed
+    run          how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, counters, memory-cap, mechanism, seed
   
   More: heapquake explain target, inject, rule, expect, contracts, known, run.
 
@@ -47,7 +47,7 @@ What explain tells.
     timeout          DURATION     wall-clock limit of one run
                                   default 60s, 100ms to 24h
   --
-  key run: how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, memory-cap, mechanism, seed
+  key run: how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, counters, memory-cap, mechanism, seed
 
   $ "$HEAPQUAKE" explain units | tail -6
     SIZE      64B 4KiB 1.5MiB 2GiB        kB and MB are refused as ambiguous
@@ -118,3 +118,12 @@ A verdict by its name.
 
   $ "$HEAPQUAKE" explain XPASS
   XPASS         a known failure was not seen
+
+A counter that the machine does not have says so, and so does the doctor; the others say nothing.
+
+  $ "$HEAPQUAKE" explain hardware.cycles | head -3
+  hardware.cycles (count)
+    cycles of the processor
+    source: perf_event_open
+  $ "$HEAPQUAKE" doctor | grep -cE '^  (ok|missing)  * (perf events|hardware counters) '
+  2
