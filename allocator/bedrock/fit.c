@@ -75,12 +75,7 @@ static struct bedrock_chunk *bedrock_fit_room(const struct bedrock_pages *pages,
 	uint32_t skip = bedrock_fit_follows_large(chunk, room.first) ? room.count / 2 : 0;
 
 	*first = room.first + skip;
-	if (room.count - skip < 2 * request->page_count)
-		return NULL;
-	bool is_charged =
-		bedrock_bitmap_next_clear(&chunk->charged, *first) >= *first + request->page_count;
-
-	return is_charged || !request->is_frugal ? chunk : NULL;
+	return room.count - skip >= 2 * request->page_count ? chunk : NULL;
 }
 
 struct bedrock_chunk *bedrock_fit_find(const struct bedrock_pages *pages,

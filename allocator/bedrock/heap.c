@@ -290,7 +290,8 @@ static int bedrock_heap_take_run_anywhere(struct bedrock_heap *heap,
 	return -ENOMEM;
 }
 
-static int bedrock_heap_take_rested_run(struct bedrock_heap *heap, struct bedrock_arena *first,
+static int bedrock_heap_take_rested_run(struct bedrock_heap *heap,
+					const struct bedrock_arena *first,
 					struct bedrock_pages_request request,
 					struct bedrock_run **out, bool *is_zero)
 {
@@ -299,8 +300,6 @@ static int bedrock_heap_take_rested_run(struct bedrock_heap *heap, struct bedroc
 
 	request.may_grow = false;
 	request.is_frugal = true;
-	if (request.is_growing && bedrock_pages_alloc(&first->pages, &request, out, is_zero) == 0)
-		return 0;
 	request.is_growing = false;
 	while ((arena = bedrock_heap_next_rested(heap, first, request.page_count, &turn))) {
 		if (bedrock_pages_alloc(&arena->pages, &request, out, is_zero) == 0)

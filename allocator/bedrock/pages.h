@@ -55,7 +55,8 @@ struct bedrock_pages_request {
 	bool may_grow;
 	/* Only pages that are charged already: the limit has no room for more. */
 	bool is_frugal;
-	/* Only where it can double in place; without alignment. See bedrock_fit_room. */
+	/* Only where it can double in place; without alignment, not frugal. See bedrock_fit_room.
+	 */
 	bool is_growing;
 };
 

@@ -99,18 +99,3 @@ Test(fit, growing_run_without_room_is_enomem_or_a_new_chunk)
 	cr_assert_neq(bedrock_run_chunk(run), bedrock_run_chunk(big));
 	cr_assert_eq(pages.chunk_count, 2);
 }
-
-Test(fit, frugal_growing_run_needs_pages_in_memory_and_room_behind)
-{
-	struct bedrock_pages_request frugal = growing;
-	struct bedrock_run *run;
-	struct bedrock_run *again;
-
-	frugal.is_frugal = true;
-	frugal.may_grow = false;
-	cr_assert_eq(take_as(growing, 100, &run), 0);
-	bedrock_pages_free(&pages, run);
-	cr_assert_eq(take_as(frugal, 101, &again), -ENOMEM);
-	cr_assert_eq(take_as(frugal, 100, &again), 0);
-	cr_assert_eq(again, run);
-}
