@@ -18,11 +18,12 @@ static const char *skip_spaces(const char *text)
 	return text + strspn(text, " \t");
 }
 
-/* Length of a metric's name at `text`: letters, digits, '.', '_', '-' and a bracket's content. */
+/* Length of a metric's name at `text`: letters, digits, '.', '_', '-', '@' and a bracket's content.
+ */
 static size_t name_length(const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789._-";
+				      "0123456789._-@";
 	size_t length = strspn(text, letters);
 
 	if (length > 0 && text[length] == '(') {

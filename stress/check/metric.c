@@ -93,8 +93,9 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	  "of a rule: seen, eligible, fired; of an injector: what it measures", false,             \
 	  NEED_NOTHING, GETTER(get_inject))                                                        \
 	X("latency.CALL.QUANTILE", NS, "host, every call",                                         \
-	  "p50, p90, p99, p99_9, p99_99 of malloc, free, realloc or op", true, NEED_HOST,          \
-	  GETTER(get_latency_quantile))                                                            \
+	  "p50, p90, p99, p99_9, p99_99 of malloc, free, realloc or op; "                          \
+	  "malloc@4KiB: of sizes above 256 B up to that, as @256B, @64KiB, @1MiB, @above",         \
+	  true, NEED_HOST, GETTER(get_latency_quantile))                                           \
 	X("latency.CALL.count", COUNT, "host, every call", "number of timed calls", true,          \
 	  NEED_HOST, GETTER(get_latency_count))                                                    \
 	X("latency.CALL.max", NS, "host, every call", "the slowest call", true, NEED_HOST,         \
@@ -263,9 +264,11 @@ static int get_latency_count(const struct hq_observations *observations,
 			     const struct hq_metric_name *name, double *value,
 			     struct hq_error *error)
 {
+	const struct hq_hist *hist = hq_latency_seen(observations, name->call, name->band);
+
 	if (!observations->hist)
 		return hq_metric_no_data(error, "latency was not recorded");
-	*value = (double)hq_hist_count(&observations->hist[name->call]);
+	*value = hist ? (double)hq_hist_count(hist) : 0;
 	return 0;
 }
 
@@ -281,7 +284,7 @@ static int find_latency(const struct hq_observations *observations,
 		return status;
 	if (count == 0)
 		return hq_metric_no_data(error, "there was no such call");
-	*hist = &observations->hist[name->call];
+	*hist = hq_latency_seen(observations, name->call, name->band);
 	return 0;
 }
 

@@ -18,6 +18,7 @@ struct hq_metric_name {
 	size_t row;           /* index into hq_metrics */
 	uint64_t idle_ns;     /* T */
 	enum hq_latency call; /* CALL */
+	enum hq_band band;    /* behind its '@' */
 	double quantile;      /* QUANTILE, 0..1 */
 	char inject[64];      /* NAME */
 	char counter[32];     /* COUNTER */

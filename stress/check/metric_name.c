@@ -73,15 +73,48 @@ static int parse_quantile(const char *text, double *quantile)
 	return *quantile > 0 ? 0 : -ENOENT;
 }
 
+/* malloc@4KiB: takes the band off *length. */
+static int parse_band(const char *call, size_t *length, struct hq_metric_name *name,
+		      struct hq_error *error)
+{
+	const char *at = memchr(call, '@', *length);
+	const char *list[HQ_BAND_COUNT + 1] = { NULL };
+	char word[32], what[160];
+
+	if (!at)
+		return 0;
+	for (int band = 0; band < HQ_BAND_COUNT; band++)
+		list[band] = hq_band_name((enum hq_band)band);
+	const size_t size_length = *length - (size_t)(at + 1 - call);
+	const int index = index_of(at + 1, size_length, list);
+
+	if (index >= 0) {
+		name->band = (enum hq_band)index;
+		*length = (size_t)(at - call);
+		return 0;
+	}
+	snprintf(word, sizeof(word), "%.*s", (int)size_length, at + 1);
+	snprintf(what, sizeof(what),
+		 "latency is kept apart by sizes @256B, @4KiB, @64KiB, @1MiB and @above, not '@%s'",
+		 word);
+	return unknown(error, what, hq_suggest(word, list));
+}
+
 /* latency.CALL.count, .max, .mean, .QUANTILE */
 static int parse_latency(const char *text, struct hq_metric_name *name, struct hq_error *error)
 {
 	const char *call = text + strlen("latency.");
-	const size_t length = strcspn(call, ".");
+	size_t length = strcspn(call, ".");
 	const char *value = call[length] ? call + length + 1 : "";
-	const int index = index_of(call, length, call_names);
 	char pattern[40], what[160], word[32];
 
+	if (parse_band(call, &length, name, error))
+		return -ENOENT;
+	const int index = index_of(call, length, call_names);
+
+	if (name->band != HQ_BAND_ALL && index == HQ_LATENCY_OP)
+		return unknown(error, "an operation has no size; malloc, free and realloc have",
+			       NULL);
 	if (index < 0) {
 		snprintf(word, sizeof(word), "%.*s", (int)length, call);
 		snprintf(what, sizeof(what),
@@ -161,6 +194,7 @@ static int unknown_plain(const char *text, struct hq_error *error)
 int hq_metric_name_parse(const char *text, struct hq_metric_name *name, struct hq_error *error)
 {
 	memset(name, 0, sizeof(*name));
+	name->band = HQ_BAND_ALL;
 	if (starts_with(text, "latency."))
 		return parse_latency(text, name, error);
 	if (starts_with(text, "inject."))

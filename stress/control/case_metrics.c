@@ -59,6 +59,22 @@ static void add_latencies(struct hq_result *result, const struct hq_observations
 	}
 }
 
+/* Those that tell what a size is for an allocator; the bands of the rest can be asked for. */
+static void add_bands(struct hq_result *result, const struct hq_observations *seen)
+{
+	static const char *const calls[HQ_LATENCY_SIZED] = { "malloc", "free", "realloc" };
+	static const char *const values[] = { "p50", "p99", "p99_9" };
+	char name[sizeof(result->metrics[0].name)];
+
+	for (size_t i = 0; i < HQ_LATENCY_SIZED * HQ_BAND_COUNT; i++) {
+		for (size_t value = 0; value < sizeof(values) / sizeof(values[0]); value++) {
+			snprintf(name, sizeof(name), "latency.%s@%s.%s", calls[i / HQ_BAND_COUNT],
+				 hq_band_name((enum hq_band)(i % HQ_BAND_COUNT)), values[value]);
+			add_metric(result, seen, name);
+		}
+	}
+}
+
 static void add_all(struct hq_result *result, const struct hq_observations *seen)
 {
 	for (size_t row = 0; row < hq_metric_count; row++) {
@@ -66,6 +82,7 @@ static void add_all(struct hq_result *result, const struct hq_observations *seen
 			add_metric(result, seen, hq_metrics[row].pattern);
 	}
 	add_latencies(result, seen);
+	add_bands(result, seen);
 }
 
 static void add_part(struct hq_result *result, const struct hq_workload_part *part,

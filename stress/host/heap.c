@@ -87,6 +87,16 @@ static void record(struct hq_heap *heap, enum hq_latency kind, uint64_t start, u
 	hq_hist_record(&heap->worker->hist[kind], hq_clock_between(start, end, heap->ns_per_tick));
 }
 
+/* Of a call that is about so many bytes. */
+static void record_sized(struct hq_heap *heap, enum hq_latency kind, uint64_t size, uint64_t start,
+			 uint64_t end)
+{
+	const uint64_t ns = hq_clock_between(start, end, heap->ns_per_tick);
+
+	hq_hist_record(&heap->worker->hist[kind], ns);
+	hq_coarse_record(&heap->worker->bands[kind][hq_band_of(size)], ns);
+}
+
 /* After a call: what it repeated in vain. */
 static void check_retries(struct hq_heap *heap, uint64_t size, uint64_t start, uint64_t end)
 {
@@ -284,7 +294,7 @@ void *hq_heap_request(struct hq_heap *heap, const struct hq_request *request)
 	void *const address = ask(heap, request, &failure);
 	const uint64_t end = ticks(heap);
 
-	record(heap, HQ_LATENCY_MALLOC, start, end);
+	record_sized(heap, HQ_LATENCY_MALLOC, size, start, end);
 	check_retries(heap, size, start, end);
 	hq_count_own(&heap->worker->mallocs, 1);
 	if (address == NULL) {
@@ -318,7 +328,7 @@ void *hq_heap_resize(struct hq_heap *heap, void *address, uint64_t old_size, uin
 	const uint64_t end = ticks(heap);
 	const int failure = errno;
 
-	record(heap, HQ_LATENCY_REALLOC, start, end);
+	record_sized(heap, HQ_LATENCY_REALLOC, size, start, end);
 	check_retries(heap, size, start, end);
 	/* Pairs with the acquire in taken_away: the old block is not in the sum. */
 	hq_count_own_release(&heap->worker->reallocs, 1);
@@ -363,7 +373,7 @@ void hq_heap_free(struct hq_heap *heap, void *address, uint64_t size)
 	const uint64_t end = ticks(heap);
 	const int after = errno;
 
-	record(heap, HQ_LATENCY_FREE, start, end);
+	record_sized(heap, HQ_LATENCY_FREE, size, start, end);
 	check_retries(heap, size, start, end);
 	/* Pairs with the acquire in taken_away: the block is not in the sum. */
 	hq_count_own_release(&heap->worker->frees, 1);

@@ -208,6 +208,32 @@ static void total_slots(const struct hq_plane *plane, uint32_t threads,
 		seen->faults_dropped += hq_load_relaxed(&plane->threads[t].ring.dropped);
 }
 
+/* Most bands of most workloads stay empty, and take no memory. */
+static void total_band(const struct hq_wire *wire, int call, int band, struct hq_observations *seen)
+{
+	struct hq_hist *merged = NULL;
+
+	for (uint32_t i = 0; i < worker_count(wire); i++) {
+		const struct hq_coarse_hist *hist = &wire->workers[i].bands[call][band];
+
+		if (hq_coarse_count(hist) == 0)
+			continue;
+		if (!merged)
+			merged = calloc(1, sizeof(*merged));
+		if (!merged)
+			return;
+		hq_hist_add_coarse(merged, hist);
+	}
+	seen->bands[call][band] = merged;
+}
+
+static void total_bands(const struct hq_wire *wire, struct hq_observations *seen)
+{
+	for (int call = 0; call < HQ_LATENCY_SIZED; call++)
+		for (int band = 0; band < HQ_BAND_COUNT; band++)
+			total_band(wire, call, band, seen);
+}
+
 static void total_workers(const struct hq_wire *wire, struct hq_observations *seen)
 {
 	seen->hist = calloc(HQ_LATENCY_COUNT, sizeof(seen->hist[0]));
@@ -388,6 +414,7 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	if (!seen->is_host)
 		return;
 	total_workers(wire, seen);
+	total_bands(wire, seen);
 	total_costs(wire, seen);
 	total_parts(wire, seen);
 	finish_stats(wire, go_ns, seen);

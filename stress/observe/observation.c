@@ -14,10 +14,21 @@ bool hq_fault_is_purge(const struct hq_fault *fault)
 	       (fault->args[2] == MADV_DONTNEED || fault->args[2] == MADV_FREE);
 }
 
+const struct hq_hist *hq_latency_seen(const struct hq_observations *observations,
+				      enum hq_latency call, enum hq_band band)
+{
+	if (band != HQ_BAND_ALL)
+		return call < HQ_LATENCY_SIZED ? observations->bands[call][band] : NULL;
+	return observations->hist ? &observations->hist[call] : NULL;
+}
+
 void hq_observations_clear(struct hq_observations *observations)
 {
 	free(observations->samples);
 	free(observations->hist);
+	for (int call = 0; call < HQ_LATENCY_SIZED; call++)
+		for (int band = 0; band < HQ_BAND_COUNT; band++)
+			free(observations->bands[call][band]);
 	free(observations->parts);
 	free(observations->events);
 	free(observations->stats);

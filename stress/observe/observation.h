@@ -235,6 +235,8 @@ struct hq_observations {
 	uint64_t had_most_bytes, had_last_bytes; /* of a workload that takes all; see wire.h */
 	struct hq_part_seen *parts;              /* HQ_WIRE_PARTS of them; NULL without */
 	struct hq_hist *hist; /* HQ_LATENCY_COUNT of them, merged; NULL without */
+	/* The same by size, rounded up by 1/128 at most; NULL where there was no such call. */
+	struct hq_hist *bands[HQ_LATENCY_SIZED][HQ_BAND_COUNT];
 	struct hq_event *events;
 	size_t event_count;
 	uint64_t events_dropped;
@@ -272,6 +274,10 @@ struct hq_observations {
 
 /* True for the advice that gives pages back. */
 bool hq_fault_is_purge(const struct hq_fault *fault);
+
+/* Latencies of a call, of one band or of all; NULL if none were recorded. */
+const struct hq_hist *hq_latency_seen(const struct hq_observations *observations,
+				      enum hq_latency call, enum hq_band band);
 
 /* Frees the arrays. */
 void hq_observations_clear(struct hq_observations *observations);

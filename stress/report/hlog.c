@@ -168,36 +168,50 @@ static int write_line(const struct hq_hist *hist, const char *tag, double second
 	return 0;
 }
 
-const char *hq_hlog_tag(enum hq_latency call)
+const char *hq_hlog_tag(enum hq_latency call, enum hq_band band, char tag[HQ_HLOG_TAG])
 {
-	static const char *const tags[HQ_LATENCY_COUNT] = {
+	static const char *const calls[HQ_LATENCY_COUNT] = {
 		[HQ_LATENCY_MALLOC] = "malloc",
 		[HQ_LATENCY_FREE] = "free",
 		[HQ_LATENCY_REALLOC] = "realloc",
 		[HQ_LATENCY_OP] = "op",
 	};
 
-	return tags[call];
+	snprintf(tag, HQ_HLOG_TAG, "%s%s%s", calls[call], band == HQ_BAND_ALL ? "" : "@",
+		 band == HQ_BAND_ALL ? "" : hq_band_name(band));
+	return tag;
+}
+
+static int write_call(const struct hq_observations *observations, enum hq_latency call,
+		      FILE *stream)
+{
+	const uint64_t ended_ns =
+		observations->worked_ns ? observations->worked_ns : observations->end_ns;
+	char tag[HQ_HLOG_TAG];
+	int status = 0;
+
+	/* All of them first, then by size. */
+	for (int i = 0; i <= HQ_BAND_COUNT && !status; i++) {
+		const enum hq_band band = i ? (enum hq_band)(i - 1) : HQ_BAND_ALL;
+		const struct hq_hist *hist = hq_latency_seen(observations, call, band);
+
+		if (hist && hq_hist_count(hist) > 0)
+			status = write_line(hist, hq_hlog_tag(call, band, tag),
+					    (double)ended_ns / 1e9, stream);
+	}
+	return status;
 }
 
 int hq_hlog_write(const struct hq_observations *observations, FILE *stream)
 {
-	const uint64_t ended_ns =
-		observations->worked_ns ? observations->worked_ns : observations->end_ns;
+	int status = 0;
 
 	fputs("#[Logged by heapquake: latencies in nanoseconds, time since the work began]\n"
 	      "#[Histogram log format version 1.2]\n"
 	      "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
 	      "\"Interval_Compressed_Histogram\"\n",
 	      stream);
-	for (int i = 0; observations->hist && i < HQ_LATENCY_COUNT; i++) {
-		const struct hq_hist *hist = &observations->hist[i];
-		int status = 0;
-
-		if (hq_hist_count(hist) > 0)
-			status = write_line(hist, hq_hlog_tag(i), (double)ended_ns / 1e9, stream);
-		if (status)
-			return status;
-	}
-	return 0;
+	for (int call = 0; call < HQ_LATENCY_COUNT && !status; call++)
+		status = write_call(observations, (enum hq_latency)call, stream);
+	return status;
 }

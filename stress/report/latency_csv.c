@@ -40,10 +40,18 @@ static void write_curve(const struct hq_hist *hist, const char *call, FILE *stre
 
 int hq_latency_csv_write(const struct hq_observations *observations, FILE *stream)
 {
+	char tag[HQ_HLOG_TAG];
+
 	fputs("call,share,ns\n", stream);
-	for (int i = 0; observations->hist && i < HQ_LATENCY_COUNT; i++) {
-		if (hq_hist_count(&observations->hist[i]) > 0)
-			write_curve(&observations->hist[i], hq_hlog_tag(i), stream);
+	/* Each call's own curve, then those of its bands. */
+	for (int i = 0; i < HQ_LATENCY_COUNT * (HQ_BAND_COUNT + 1); i++) {
+		const enum hq_latency call = (enum hq_latency)(i / (HQ_BAND_COUNT + 1));
+		const int place = i % (HQ_BAND_COUNT + 1);
+		const enum hq_band band = place ? (enum hq_band)(place - 1) : HQ_BAND_ALL;
+		const struct hq_hist *hist = hq_latency_seen(observations, call, band);
+
+		if (hist && hq_hist_count(hist) > 0)
+			write_curve(hist, hq_hlog_tag(call, band, tag), stream);
 	}
 	return 0;
 }

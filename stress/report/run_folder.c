@@ -170,7 +170,8 @@ static void add_faults(json_t *run, const char *folder)
 
 /* ---- latency ---- */
 
-/* Lines of latency.csv: call,share,ns with the share rising. */
+/* Lines of latency.csv: call,share,ns with the share rising. Bands of sizes (malloc@4KiB) stay out.
+ */
 static void read_percentile(const char *line, json_t *calls)
 {
 	char call[32];

@@ -152,6 +152,20 @@ Test(drain, of_a_step_that_all_workers_measured_the_cheapest_cost_is_kept)
 	cr_assert_eq(seen.costs[1].cpu_ns, 800);
 }
 
+Test(drain, bands_of_sizes_are_merged_and_empty_ones_left_out)
+{
+	hq_coarse_record(&wire->workers[0].bands[HQ_LATENCY_FREE][HQ_BAND_1MIB], 100);
+	hq_coarse_record(&wire->workers[1].bands[HQ_LATENCY_FREE][HQ_BAND_1MIB], 200);
+	hq_drain_finish(wire, 0, &seen);
+	const struct hq_hist *band = hq_latency_seen(&seen, HQ_LATENCY_FREE, HQ_BAND_1MIB);
+
+	cr_assert_not_null(band);
+	cr_expect_eq(hq_hist_count(band), 2);
+	cr_expect_eq(hq_hist_quantile(band, 1), 200);
+	cr_expect_null(hq_latency_seen(&seen, HQ_LATENCY_FREE, HQ_BAND_256B));
+	cr_expect_null(hq_latency_seen(&seen, HQ_LATENCY_OP, HQ_BAND_256B));
+}
+
 Test(drain, histograms_are_merged)
 {
 	hq_hist_record(&wire->workers[0].hist[HQ_LATENCY_FREE], 100);

@@ -33,6 +33,8 @@ Test(expect, a_plain_value_is_read_in_the_unit_of_the_metric)
 		{ "rss.idle(5s) < 1.5GiB", "rss.idle(5s)", "<", 1610612736, HQ_UNIT_BYTES },
 		{ "rss.idle(1.5s)>0", "rss.idle(1.5s)", ">", 0, HQ_UNIT_BYTES },
 		{ "latency.malloc.p99_9 <= 5us", "latency.malloc.p99_9", "<=", 5000, HQ_UNIT_NS },
+		{ "latency.malloc@4KiB.p99 <= 5us", "latency.malloc@4KiB.p99", "<=", 5000,
+		  HQ_UNIT_NS },
 		{ "ops.count >= 10k", "ops.count", ">=", 10000, HQ_UNIT_COUNT },
 		{ "heap.nulls == 0", "heap.nulls", "==", 0, HQ_UNIT_COUNT },
 		{ "ops.missed != 1", "ops.missed", "!=", 1, HQ_UNIT_COUNT },

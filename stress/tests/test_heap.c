@@ -62,6 +62,18 @@ Test(heap, calls_are_counted_and_their_latency_is_recorded)
 	cr_assert_eq(hq_hist_count(&worker()->hist[HQ_LATENCY_FREE]), 1);
 }
 
+Test(heap, latency_is_kept_apart_by_the_size_of_the_call)
+{
+	struct hq_block block;
+
+	hq_block_alloc(&heap, &block, 100);
+	hq_block_resize(&heap, &block, 5000);
+	hq_block_free(&heap, &block);
+	cr_assert_eq(hq_coarse_count(&worker()->bands[HQ_LATENCY_MALLOC][HQ_BAND_256B]), 1);
+	cr_assert_eq(hq_coarse_count(&worker()->bands[HQ_LATENCY_REALLOC][HQ_BAND_64KIB]), 1);
+	cr_assert_eq(hq_coarse_count(&worker()->bands[HQ_LATENCY_FREE][HQ_BAND_64KIB]), 1);
+}
+
 Test(heap, live_bytes_follow_what_was_asked_for)
 {
 	struct hq_block block;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stress/wire/band.h"
 #include "stress/wire/hist.h"
 
 static struct hq_hist *new_hist(void)
@@ -28,6 +29,66 @@ Test(hist, every_bucket_ends_at_its_own_upper_bound)
 	}
 	cr_assert_eq(hq_hist_upper(HQ_HIST_BUCKETS - 1), UINT64_MAX);
 	cr_assert_eq(hq_hist_index(UINT64_MAX), HQ_HIST_BUCKETS - 1);
+}
+
+Test(hist, every_coarse_bucket_ends_at_its_own_upper_bound)
+{
+	for (uint32_t i = 0; i < HQ_COARSE_BUCKETS - 1; i++) {
+		cr_assert_eq(hq_coarse_index(hq_coarse_upper(i)), i, "bucket %" PRIu32, i);
+		cr_assert_eq(hq_coarse_index(hq_coarse_upper(i) + 1), i + 1, "bucket %" PRIu32, i);
+	}
+	cr_assert_eq(hq_coarse_upper(HQ_COARSE_BUCKETS - 1), UINT64_MAX);
+	cr_assert_eq(hq_coarse_index(UINT64_MAX), HQ_COARSE_BUCKETS - 1);
+}
+
+Test(hist, a_coarse_bucket_ends_where_a_fine_one_does)
+{
+	for (uint32_t i = 0; i < HQ_COARSE_BUCKETS - 1; i++) {
+		const uint64_t upper = hq_coarse_upper(i);
+
+		cr_assert_eq(hq_hist_upper(hq_hist_index(upper)), upper, "bucket %" PRIu32, i);
+	}
+}
+
+Test(hist, samples_of_a_coarse_histogram_grow_by_one_in_128_at_most)
+{
+	struct hq_coarse_hist *coarse = calloc(1, sizeof(*coarse));
+	struct hq_hist *fine = new_hist();
+
+	for (uint64_t ns = 1; ns < 1ull << 37; ns += 1 + ns / 3) {
+		memset((void *)coarse, 0, sizeof(*coarse));
+		memset((void *)fine, 0, sizeof(*fine));
+		hq_coarse_record(coarse, ns);
+		/* The largest is kept as it is: without a larger one the test would be of that. */
+		hq_coarse_record(coarse, UINT64_MAX);
+		hq_hist_add_coarse(fine, coarse);
+		const uint64_t found = hq_hist_quantile(fine, 0.5);
+
+		cr_assert_geq(found, ns);
+		cr_assert_leq(found, ns + ns / 128);
+		cr_assert_eq(hq_hist_count(fine), 2);
+		cr_assert_eq(hq_coarse_count(coarse), 2);
+		cr_assert_eq(hq_hist_quantile(fine, 1), UINT64_MAX);
+	}
+	free(fine);
+	free((void *)coarse);
+}
+
+Test(hist, a_size_belongs_to_the_band_that_bears_its_bound)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *band;
+	} table[] = {
+		{ 0, "256B" },           { 256, "256B" },     { 257, "4KiB" },
+		{ 4096, "4KiB" },        { 4097, "64KiB" },   { 65536, "64KiB" },
+		{ 65537, "1MiB" },       { 1048576, "1MiB" }, { 1048577, "above" },
+		{ UINT64_MAX, "above" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		cr_expect_str_eq(hq_band_name(hq_band_of(table[i].bytes)), table[i].band,
+				 "%" PRIu64, table[i].bytes);
 }
 
 Test(hist, an_empty_histogram_has_quantile_zero)

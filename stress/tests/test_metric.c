@@ -291,6 +291,38 @@ Test(metric, latency_quantiles_come_from_the_histogram_of_the_call)
 	cr_assert_eq(value_of(&seen, "latency.malloc.count", HQ_UNIT_COUNT), 0);
 }
 
+Test(metric, a_band_of_sizes_has_latencies_of_its_own)
+{
+	static struct hq_hist band;
+	struct hq_observations seen = observed_all();
+
+	seen.bands[HQ_LATENCY_MALLOC][HQ_BAND_4KIB] = &band;
+	hq_hist_record(&hist[HQ_LATENCY_MALLOC], 9);
+	hq_hist_record(&hist[HQ_LATENCY_MALLOC], 70);
+	hq_hist_record(&band, 70);
+	cr_assert_eq(value_of(&seen, "latency.malloc.p50", HQ_UNIT_NS), 9);
+	cr_assert_eq(value_of(&seen, "latency.malloc@4KiB.p50", HQ_UNIT_NS), 70);
+	cr_assert_eq(value_of(&seen, "latency.malloc@4KiB.max", HQ_UNIT_NS), 70);
+	cr_assert_eq(value_of(&seen, "latency.malloc@4KiB.count", HQ_UNIT_COUNT), 1);
+	cr_assert_eq(value_of(&seen, "latency.malloc@above.count", HQ_UNIT_COUNT), 0);
+	assert_error(&seen, "latency.malloc@above.p50", -ENODATA, "no such call");
+	assert_error(&seen, "latency.free@4KiB.p50", -ENODATA, "no such call");
+	seen.hist = NULL;
+	assert_error(&seen, "latency.malloc@64KiB.p50", -ENODATA, "not recorded");
+}
+
+Test(metric, a_band_that_does_not_exist_is_answered_with_those_that_do)
+{
+	const struct hq_observations seen = observed_all();
+
+	assert_error(&seen, "latency.malloc@4KB.p50", -ENOENT, "did you mean '4KiB'");
+	assert_error(&seen, "latency.malloc@.p50", -ENOENT, "@256B");
+	assert_error(&seen, "latency.op@4KiB.p50", -ENOENT, "has no size");
+	assert_error(&seen, "latency.mallok@4KiB.p50", -ENOENT, "did you mean 'malloc'");
+	assert_error(&seen, "latency.malloc@4KiB.p5x", -ENOENT, "quantile");
+	assert_error(&seen, "latency.@4KiB.p50", -ENOENT, "malloc, free, realloc or op");
+}
+
 Test(metric, latency_of_a_call_that_never_came_was_not_observed)
 {
 	struct hq_observations seen = observed_all();

@@ -15,7 +15,7 @@
 static struct hq_hist hist[HQ_LATENCY_COUNT];
 
 struct decoded {
-	char tag[16];
+	char tag[24];
 	double start, length, max;
 	uint32_t significant_digits;
 	uint64_t lowest, highest;
@@ -129,7 +129,7 @@ static struct decoded *decode(const char *log, const char *tag)
 
 	if (!line)
 		return NULL;
-	cr_assert_eq(sscanf(line, "\nTag=%15[^,],%lf,%lf,%lf,%n", decoded.tag, &decoded.start,
+	cr_assert_eq(sscanf(line, "\nTag=%23[^,],%lf,%lf,%lf,%n", decoded.tag, &decoded.start,
 			    &decoded.length, &decoded.max, &used),
 		     4);
 	decode_histogram(packed, from_base64(line + used, packed), &decoded);
@@ -179,6 +179,22 @@ Test(hlog, the_header_describes_the_layout_of_the_buckets)
 	cr_assert_eq(decoded->highest, (UINT64_C(1) << 37) - 1);
 	cr_assert_eq(decoded->ratio, 1.0);
 	cr_assert_eq(decoded->counted, 6);
+	free(log);
+}
+
+Test(hlog, bands_of_sizes_have_a_line_and_a_tag_of_their_own)
+{
+	static struct hq_hist band;
+	struct hq_observations seen = observed();
+
+	hq_hist_record(&hist[HQ_LATENCY_MALLOC], 7);
+	hq_hist_record(&band, 1000);
+	seen.bands[HQ_LATENCY_MALLOC][HQ_BAND_64KIB] = &band;
+	char *log = written(&seen);
+
+	assert_same_counts(decode(log, "malloc"), &hist[HQ_LATENCY_MALLOC]);
+	assert_same_counts(decode(log, "malloc@64KiB"), &band);
+	cr_assert_null(decode(log, "malloc@256B"));
 	free(log);
 }
 

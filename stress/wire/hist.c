@@ -7,26 +7,59 @@
 
 #include "stress/wire/hist.h"
 
-uint64_t hq_hist_upper(uint32_t index)
+static uint64_t upper_of(uint32_t index, uint32_t linear, uint32_t octaves)
 {
-	if (index < HQ_HIST_LINEAR)
+	const uint32_t steps = linear / 2;
+
+	if (index < linear)
 		return index;
-	if (index >= HQ_HIST_BUCKETS - 1) /* The last bucket takes whatever is larger. */
+	if (index >= linear + octaves * steps - 1) /* The last bucket takes whatever is larger. */
 		return UINT64_MAX;
-	const uint32_t octave = (index - HQ_HIST_LINEAR) / HQ_HIST_STEPS + 1;
-	const uint64_t step = HQ_HIST_STEPS + (index - HQ_HIST_LINEAR) % HQ_HIST_STEPS;
+	const uint32_t octave = (index - linear) / steps + 1;
+	const uint64_t step = steps + (index - linear) % steps;
 
 	return ((step + 1) << octave) - 1;
 }
 
-void hq_hist_add(struct hq_hist *into, const struct hq_hist *from)
+uint64_t hq_hist_upper(uint32_t index)
 {
-	const uint64_t max_ns = hq_load_relaxed(&from->max_ns);
+	return upper_of(index, HQ_HIST_LINEAR, HQ_HIST_OCTAVES);
+}
 
-	for (uint32_t i = 0; i < HQ_HIST_BUCKETS; i++)
-		hq_count_own(&into->buckets[i], hq_load_relaxed(&from->buckets[i]));
+uint64_t hq_coarse_upper(uint32_t index)
+{
+	return upper_of(index, HQ_COARSE_LINEAR, HQ_COARSE_OCTAVES);
+}
+
+static void raise_max(struct hq_hist *into, uint64_t max_ns)
+{
 	if (max_ns > hq_load_relaxed(&into->max_ns))
 		hq_store_relaxed(&into->max_ns, max_ns);
+}
+
+void hq_hist_add(struct hq_hist *into, const struct hq_hist *from)
+{
+	for (uint32_t i = 0; i < HQ_HIST_BUCKETS; i++)
+		hq_count_own(&into->buckets[i], hq_load_relaxed(&from->buckets[i]));
+	raise_max(into, hq_load_relaxed(&from->max_ns));
+}
+
+/* A coarse bucket and the last of the fine ones that lie in it end at the same value. */
+void hq_hist_add_coarse(struct hq_hist *into, const struct hq_coarse_hist *from)
+{
+	for (uint32_t i = 0; i < HQ_COARSE_BUCKETS; i++)
+		hq_count_own(&into->buckets[hq_hist_index(hq_coarse_upper(i))],
+			     hq_load_relaxed(&from->buckets[i]));
+	raise_max(into, hq_load_relaxed(&from->max_ns));
+}
+
+uint64_t hq_coarse_count(const struct hq_coarse_hist *hist)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < HQ_COARSE_BUCKETS; i++)
+		count += hq_load_relaxed(&hist->buckets[i]);
+	return count;
 }
 
 uint64_t hq_hist_count(const struct hq_hist *hist)

@@ -18,12 +18,13 @@
 
 #include "injectors/error.h"
 #include "injectors/syscall/plane.h"
+#include "stress/wire/band.h"
 #include "stress/wire/hist.h"
 #include "stress/wire/stats.h"
 
 #define HQ_WIRE_ENV     "HEAPQUAKE_WIRE" /* "/proc/PID/fd/N" */
 #define HQ_WIRE_MAGIC   0x6b61757165706168ull
-#define HQ_WIRE_VERSION 4
+#define HQ_WIRE_VERSION 5
 #define HQ_WIRE_WORKERS 64
 #define HQ_WIRE_EVENTS  256
 #define HQ_GUARD_EVENTS 1024
@@ -55,7 +56,9 @@ enum hq_latency {
 	HQ_LATENCY_MALLOC, /* malloc, calloc and the aligned family */
 	HQ_LATENCY_FREE,
 	HQ_LATENCY_REALLOC,
-	HQ_LATENCY_OP, /* whole operations of the workload, as a client would see them */
+	HQ_LATENCY_SIZED, /* so many have a size, and are kept by bands too */
+	HQ_LATENCY_OP =
+		HQ_LATENCY_SIZED, /* whole operations of the workload, as a client would see them */
 	HQ_LATENCY_COUNT,
 };
 
@@ -177,6 +180,7 @@ struct hq_wire_worker {
 	struct hq_ring ring;
 	struct hq_event events[HQ_WIRE_EVENTS];
 	struct hq_hist hist[HQ_LATENCY_COUNT];
+	struct hq_coarse_hist bands[HQ_LATENCY_SIZED][HQ_BAND_COUNT];
 };
 
 struct hq_wire_config {        /* controller, before the target exists */
