@@ -9,12 +9,14 @@ build="gcc make pkg-config libc6-dev libyaml-dev libjansson-dev libxml2-dev zlib
 page="libjs-chart.js"
 check="$build libcriterion-dev python3-cram clang-format shellcheck strace valgrind procps python3"
 programs="libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 stress-ng rocksdb-tools redis-server redis-tools"
+# What reads our latency logs beside us.
+reader="default-jre-headless libhdrhistogram-java"
 # What `make programs` runs besides; large, so that nothing else installs it.
 real="clang git libcriterion-dev libpython3.11-testsuite nodejs perl postgresql python3 sqlite3"
 
 case ${1:-} in
 build) needed=$build optional=$page ;;
-check) needed=$check optional="$page chromium-headless-shell $programs musl-tools g++" ;;
+check) needed=$check optional="$page chromium-headless-shell $programs $reader musl-tools g++" ;;
 stress) needed=$build optional="$page $programs" ;;
 programs) needed=$build optional="$programs $real" ;;
 ports) needed=$build optional="musl-tools gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
