@@ -146,22 +146,26 @@ static bool metric_fits(const char *pattern, const char *name)
 	}
 }
 
+/* latency.CALL.count is a better answer to latency.free.count than latency.CALL.QUANTILE. */
+static bool ends_alike(const char *pattern, const char *name)
+{
+	const char *one = strrchr(pattern, '.'), *other = strrchr(name, '.');
+
+	return one && other && strcmp(one, other) == 0;
+}
+
 static bool explain_metric(const char *name)
 {
-	/* A pattern without upper-case words is the better answer: "count" over "QUANTILE". */
+	const struct hq_metric_info *best = NULL;
+
 	for (size_t i = 0; i < hq_metric_count; i++) {
-		if (strcmp(hq_metrics[i].pattern, name) == 0) {
-			print_metric(&hq_metrics[i]);
-			return true;
-		}
+		if (metric_fits(hq_metrics[i].pattern, name) &&
+		    (!best || ends_alike(hq_metrics[i].pattern, name)))
+			best = &hq_metrics[i];
 	}
-	for (size_t i = 0; i < hq_metric_count; i++) {
-		if (metric_fits(hq_metrics[i].pattern, name)) {
-			print_metric(&hq_metrics[i]);
-			return true;
-		}
-	}
-	return false;
+	if (best)
+		print_metric(best);
+	return best;
 }
 
 /* ---- the others ---- */

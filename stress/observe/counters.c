@@ -98,7 +98,8 @@ static struct hq_counter_slot open_slot(enum hq_counter counter, pid_t pid)
 	int result = open_event(&table[counter], pid, false);
 
 	if ((result == -EACCES || result == -EPERM) && !table[counter].of_kernel) {
-		slot.user_only = true;
+		/* Time passes in the kernel as well, whatever is excluded. */
+		slot.user_only = hq_counter_is_hardware(counter);
 		result = open_event(&table[counter], pid, true);
 	}
 	slot.fd = result < 0 ? -1 : result;

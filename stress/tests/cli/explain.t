@@ -79,8 +79,9 @@ What explain tells.
     within           DURATION     time after everything was freed: a few times what pages take to decay
                                   default 3s
 
-  $ "$HEAPQUAKE" explain latency.malloc.p99_9 'rss.idle(5s)' inject.x.fired | grep '('
+  $ "$HEAPQUAKE" explain latency.malloc.p99_9 latency.free@4KiB.count 'rss.idle(5s)' inject.x.fired | grep '(.*)$'
   latency.CALL.QUANTILE (time, built-in workloads only)
+  latency.CALL.count (count, built-in workloads only)
   rss.idle(T) (bytes, built-in workloads only)
   inject.NAME.COUNTER (count)
 
