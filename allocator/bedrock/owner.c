@@ -56,13 +56,15 @@ void bedrock_owner_forget_others(struct bedrock_heap *heap, struct bedrock_cache
 	struct bedrock_cache *cache = bedrock_load_acquire(&heap->known_caches);
 
 	for (; cache; cache = cache->next_known) {
-		if (cache == own) {
-			own->thread_id = bedrock_os_thread_id();
-			continue;
-		}
-		/* A thief that does not exist here may have held it. */
+		/*
+		 * A thief that does not exist here may have held it; the own one as well, to find
+		 * that its owner was about to fork.
+		 */
 		bedrock_lock_init(&cache->lock, BEDROCK_RANK_CACHE);
-		cache->front = NULL;
+		if (cache == own)
+			own->thread_id = bedrock_os_thread_id();
+		else
+			cache->front = NULL;
 	}
 }
 

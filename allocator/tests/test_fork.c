@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
 
 TestSuite(fork, .timeout = 60);
@@ -112,4 +113,13 @@ Test(fork, child_counts_only_its_own_thread)
 	cr_assert_eq(status, 0);
 	is_over = true;
 	pthread_join(thread, NULL);
+}
+
+Test(fork, child_is_rid_of_a_thief_that_was_just_looking_at_its_own_cache)
+{
+	bedrock_free(bedrock_malloc(10));
+	bedrock_store_relaxed(&bedrock_cache_current->lock.word, 1);
+	bedrock_cache_forget_others();
+	cr_assert_not(bedrock_lock_is_held(&bedrock_cache_current->lock));
+	cr_assert_not_null(bedrock_cache_current->front);
 }
