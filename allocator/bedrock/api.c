@@ -109,7 +109,8 @@ static void *bedrock_alloc_large(const struct bedrock_large_request *request)
 	bedrock_heap_ensure(&bedrock_heap);
 	if (bedrock_unlikely(bedrock_heap.space.is_watched))
 		return bedrock_finish(bedrock_alloc_watched(request));
-	return bedrock_harden_filled(bedrock_finish(bedrock_alloc(request, BEDROCK_CLASS_NONE)));
+	return bedrock_harden_filled(bedrock_finish(bedrock_alloc(request, BEDROCK_CLASS_NONE)),
+				     request->bytes);
 }
 
 __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
@@ -126,11 +127,11 @@ __attribute__((noinline)) void *bedrock_malloc_slow(size_t bytes)
 	void *block = bedrock_cache_alloc_own(class_index);
 
 	if (bedrock_likely(block != NULL))
-		return bedrock_harden_filled(block);
+		return bedrock_harden_filled(block, bytes);
 	bedrock_heap_ensure(&bedrock_heap);
 	if (bedrock_unlikely(bedrock_heap.space.is_watched))
 		return bedrock_finish(bedrock_alloc_watched(&request));
-	return bedrock_harden_filled(bedrock_finish(bedrock_alloc(&request, class_index)));
+	return bedrock_harden_filled(bedrock_finish(bedrock_alloc(&request, class_index)), bytes);
 }
 
 __attribute__((noinline)) void *bedrock_calloc_slow(size_t bytes)
@@ -151,7 +152,8 @@ __attribute__((noinline)) void *bedrock_calloc_slow(size_t bytes)
 
 		return block ? memset(block, 0, bytes) : NULL;
 	}
-	return bedrock_harden_given(bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE)));
+	return bedrock_harden_given(bedrock_finish(bedrock_alloc(&request, BEDROCK_CLASS_NONE)),
+				    bytes);
 }
 
 __attribute__((noinline)) void bedrock_free_slow(void *block)
@@ -226,7 +228,9 @@ static void *bedrock_alloc_aligned_slow(unsigned class_index, size_t align_bytes
 			      : bedrock_alloc(&request, class_index);
 
 	bedrock_tick();
-	return bedrock_harden_filled(block);
+	return bedrock_harden_filled(block, align_bytes <= BEDROCK_GUARDED_ALIGN_BYTES
+						    ? bytes
+						    : BEDROCK_HARDEN_ORDINARY);
 }
 
 /* An aligned block, without touching errno. align_bytes is a power of two. */

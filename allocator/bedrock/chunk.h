@@ -105,6 +105,8 @@ struct bedrock_huge_part {
 	bool is_purged;
 	/* On the ring of those with something to spare. */
 	bool has_spare;
+	/* Its block is not huge, but guarded: see guarded.h. */
+	bool is_guarded;
 };
 
 /*

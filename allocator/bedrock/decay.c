@@ -156,6 +156,7 @@ static void bedrock_decay_mappings(struct bedrock_heap *heap, uint64_t now_ns)
 		return;
 	bedrock_store_relaxed(&heap->space_retry_ns, now_ns + BEDROCK_DECAY_MAPPINGS_NS);
 	bedrock_space_retry(&heap->space);
+	bedrock_guarded_release(&heap->guarded, BEDROCK_GUARDED_HELD_MAX);
 	if (dirty_ms < 0)
 		return;
 	uint64_t age_ns = (uint64_t)dirty_ms * BEDROCK_NS_PER_MS;
@@ -197,6 +198,7 @@ uint64_t bedrock_decay_purge(struct bedrock_heap *heap)
 	uint64_t done_bytes = 0;
 
 	bedrock_idle_take(heap, now_ns, true);
+	bedrock_guarded_release(&heap->guarded, 0);
 	bedrock_huge_decay(&heap->huge, UINT64_MAX);
 	uint64_t after_bytes = bedrock_huge_unused_bytes(&heap->huge);
 

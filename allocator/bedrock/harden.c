@@ -17,6 +17,14 @@ static inline bool bedrock_harden_is_checked(void)
 	return BEDROCK_DEBUG < 3 && bedrock_heap.options.is_check_small;
 }
 
+/* Is it of no size class, so that it begins what it lies in? */
+static bool bedrock_harden_is_whole(const void *block)
+{
+	unsigned class_index = bedrock_chunk_class_of(block);
+
+	return class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE;
+}
+
 static bool bedrock_harden_has_junk(enum bedrock_junk kind)
 {
 	return bedrock_heap.options.junk == BEDROCK_JUNK_TRUE ||
@@ -59,7 +67,7 @@ void bedrock_harden_start(struct bedrock_heap *heap)
 	if (bedrock_harden_is_late(heap))
 		bedrock_harden_refuse_late(options);
 	heap->is_careful = options->is_check_small || options->is_zero_on_free ||
-			   options->junk != BEDROCK_JUNK_FALSE;
+			   options->junk != BEDROCK_JUNK_FALSE || options->guard_pages > 0;
 	heap->is_closed = heap->is_careful || options->is_protect_links;
 	if (options->is_protect_links)
 		bedrock_link_protect();
@@ -67,10 +75,39 @@ void bedrock_harden_start(struct bedrock_heap *heap)
 		bedrock_cache_close();
 }
 
-void *bedrock_harden_give(void *block, bool is_filled)
+/* A block that nobody has had yet goes back to where it is from. */
+static void bedrock_harden_put_back(void *block)
 {
+	unsigned class_index = bedrock_chunk_class_of(block);
+
+	if (bedrock_harden_is_whole(block))
+		bedrock_large_free(block);
+	else if (!bedrock_cache_free_own(block, class_index))
+		bedrock_cache_free(block, class_index);
+}
+
+/*
+ * The ordinary block is there already, and is served wherever a guarded one cannot be had: what the
+ * kernel or a limit refuses to guard pages, no request ever notices.
+ */
+static void *bedrock_harden_exchange(void *block, size_t bytes)
+{
+	void *guarded = bedrock_guarded_alloc(&bedrock_heap.guarded, bytes);
+
+	if (!guarded)
+		return block;
+	bedrock_harden_put_back(block);
+	return guarded;
+}
+
+void *bedrock_harden_give(void *block, size_t bytes, bool is_filled)
+{
+	uint64_t guard_every = (uint64_t)bedrock_heap.options.guard_pages;
+
 	if (!block)
 		return NULL;
+	if (guard_every > 0 && bedrock_guarded_is_due(guard_every))
+		block = bedrock_harden_exchange(block, bytes);
 	if (bedrock_harden_is_checked())
 		bedrock_live_give(block);
 	if (is_filled && bedrock_harden_has_junk(BEDROCK_JUNK_ALLOC))
@@ -85,7 +122,7 @@ void bedrock_harden_free(void *block)
 	/* Before anything is overwritten. */
 	unsigned class_index = bedrock_chunk_class_of(block);
 
-	if (class_index == BEDROCK_CLASS_NONE || class_index == BEDROCK_CLASS_LARGE)
+	if (bedrock_harden_is_whole(block))
 		bedrock_large_expect("free", block);
 	else if (!bedrock_slab_holds(class_index, block))
 		bedrock_slab_refuse(block);
@@ -96,6 +133,8 @@ void bedrock_harden_ask(const char *call, const void *block)
 {
 	if (bedrock_harden_is_checked())
 		bedrock_live_ask(call, block);
+	if (bedrock_harden_is_whole(block))
+		bedrock_large_expect(call, block);
 }
 
 void bedrock_harden_shorten(void *block, size_t bytes, size_t usable_bytes)

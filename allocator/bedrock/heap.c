@@ -100,6 +100,7 @@ static void bedrock_heap_init_parts(struct bedrock_heap *heap)
 	bedrock_meta_init(&heap->meta);
 	heap->meta.limit = &heap->space.limit;
 	bedrock_huge_init(&heap->huge, &heap->space);
+	heap->guarded.huge = &heap->huge;
 	bedrock_arena_init(&heap->first_arena, 0, &heap->space);
 	bedrock_store_relaxed(&heap->arena_count, 1);
 	bedrock_store_release(&heap->arenas[0], &heap->first_arena);
@@ -177,6 +178,7 @@ struct bedrock_arena *bedrock_heap_arena(struct bedrock_heap *heap, uint32_t thr
 
 void bedrock_heap_relieve(struct bedrock_heap *heap)
 {
+	bedrock_guarded_relieve(&heap->guarded);
 	bedrock_huge_relieve(&heap->huge);
 }
 

@@ -18,6 +18,7 @@
 #include "allocator/bedrock/background.h"
 #include "allocator/bedrock/ctl.h"
 #include "allocator/bedrock/debug.h"
+#include "allocator/bedrock/guarded.h"
 #include "allocator/bedrock/huge.h"
 #include "allocator/bedrock/lock.h"
 #include "allocator/bedrock/meta.h"
@@ -76,6 +77,7 @@ struct bedrock_heap {
 	struct bedrock_background background;
 	struct bedrock_space space;
 	struct bedrock_huge huge;
+	struct bedrock_guarded guarded;
 	struct bedrock_relief relief;
 	struct bedrock_ctl ctl;
 	struct bedrock_watch watch;
@@ -131,7 +133,8 @@ int bedrock_heap_take_run(struct bedrock_heap *heap, struct bedrock_arena *first
 			  struct bedrock_pages_request *request, struct bedrock_run **out,
 			  bool *is_zero);
 
-/* Drop every kept huge mapping: the last resort before an allocation fails. */
+/* Drop every kept huge mapping, and those in quarantine: the last resort before an allocation
+ * fails. */
 void bedrock_heap_relieve(struct bedrock_heap *heap);
 
 /* Register the fork handlers of fork.c. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mapping of one huge block. Private to huge.c; a chunk here is the header of such a mapping,
- * and whoever calls is the only one who has it.
+ * The mapping of one huge block. Private to huge.c and guarded.c; a chunk here is the header of
+ * such a mapping, and whoever calls is the only one who has it.
  */
 #ifndef BEDROCK_HUGE_MAP_H
 #define BEDROCK_HUGE_MAP_H

@@ -92,6 +92,10 @@ void bedrock_large_free(void *block)
 	struct bedrock_heap *heap = &bedrock_heap;
 
 	bedrock_large_expect("free", block);
+	if (bedrock_block_is_huge(block) && bedrock_guarded_holds(block)) {
+		bedrock_guarded_free(&heap->guarded, block);
+		return;
+	}
 	if (bedrock_block_is_huge(block)) {
 		bedrock_huge_free(&heap->huge, block,
 				  bedrock_load_relaxed(&heap->options.dirty_decay_ms) != 0);
@@ -154,6 +158,8 @@ void *bedrock_large_resize(void *block, size_t bytes)
 	bedrock_large_expect("realloc", block);
 	if (!bedrock_block_is_huge(block))
 		return bedrock_run_resize(block, bytes);
+	if (bedrock_guarded_holds(block))
+		return bedrock_guarded_fits(block, bytes) ? block : NULL;
 	/* What fits a run now had better become one. */
 	if (bytes <= BEDROCK_LARGE_MAX_BYTES)
 		return NULL;

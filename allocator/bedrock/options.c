@@ -17,6 +17,8 @@
 
 #define BEDROCK_FIELD(field) offsetof(struct bedrock_options, field)
 #define BEDROCK_MS_MAX       INT64_C(1000000000)
+/* One block in so many at least. */
+#define BEDROCK_GUARD_PAGES_MAX INT64_C(1000000000)
 
 /* In the order of the values they stand for. */
 static const char *const bedrock_words_flag[] = { "false", "true", NULL };
@@ -53,6 +55,11 @@ static const struct bedrock_option bedrock_option_table[] = {
 	  .offset = BEDROCK_FIELD(dirty_decay_ms),
 	  .least = -1,
 	  .most = BEDROCK_MS_MAX },
+	{ .name = "guard_pages",
+	  .kind = BEDROCK_OPTION_INTEGER,
+	  .offset = BEDROCK_FIELD(guard_pages),
+	  .least = 0,
+	  .most = BEDROCK_GUARD_PAGES_MAX },
 	{ .name = "junk",
 	  .kind = BEDROCK_OPTION_WORD,
 	  .offset = BEDROCK_FIELD(junk),

@@ -84,6 +84,8 @@ struct bedrock_options {
 	bool is_protect_links;
 	/* Freed memory is cleared. */
 	bool is_zero_on_free;
+	/* One of so many blocks lies between pages that nobody may touch; 0 for none. */
+	int64_t guard_pages;
 	/* enum bedrock_junk. */
 	int64_t junk;
 	/* Pages that the kernel says it has dropped are zero. */

@@ -70,6 +70,7 @@ struct bedrock_os_table bedrock_os_table = {
 	.munmap = munmap,
 	.mremap = mremap,
 	.madvise = madvise,
+	.mprotect = mprotect,
 	.process_madvise = bedrock_os_process_madvise,
 	.mincore = mincore,
 	.getcpu = sched_getcpu,
@@ -182,6 +183,14 @@ int bedrock_os_purge_many(const struct iovec *ranges, uint32_t count, bool is_la
 
 	*advised_bytes = bytes > 0 ? (size_t)bytes : 0;
 	return bedrock_os_result(bytes < 0, saved_errno);
+}
+
+int bedrock_os_forbid(void *address, size_t bytes)
+{
+	int saved_errno = errno;
+	int rc = bedrock_os_table.mprotect(address, bytes, PROT_NONE);
+
+	return bedrock_os_result(rc != 0, saved_errno);
 }
 
 bool bedrock_os_is_mapped(void *address)

@@ -31,6 +31,7 @@ struct bedrock_os_table {
 	int (*munmap)(void *address, size_t bytes);
 	void *(*mremap)(void *address, size_t old_bytes, size_t new_bytes, int flags, ...);
 	int (*madvise)(void *address, size_t bytes, int advice);
+	int (*mprotect)(void *address, size_t bytes, int protection);
 	ssize_t (*process_madvise)(int process, const struct iovec *ranges, size_t count,
 				   int advice, unsigned flags);
 	int (*mincore)(void *address, size_t bytes, unsigned char *resident);
@@ -82,6 +83,9 @@ int bedrock_os_purge_lazily(void *address, size_t bytes);
  */
 int bedrock_os_purge_many(const struct iovec *ranges, uint32_t count, bool is_lazy,
 			  size_t *advised_bytes);
+
+/* Let nobody touch whole pages of ours any more (PROT_NONE). -> 0, or -ENOMEM. */
+int bedrock_os_forbid(void *address, size_t bytes);
 
 /* Is this page mapped at all? Used to learn what a failed move has left behind. */
 bool bedrock_os_is_mapped(void *address);

@@ -54,6 +54,7 @@ struct faults {
 	struct fault mremap;
 	struct fault madvise;
 	struct fault process_madvise;
+	struct fault mprotect;
 	struct fault mincore;
 	struct fault getcpu;
 	struct fault sched_getaffinity;
@@ -266,6 +267,16 @@ static inline int fault_getcpu(void)
 	return -1;
 }
 
+static inline int fault_mprotect(void *address, size_t bytes, int protection)
+{
+	struct fault_answer answer = fault_answer(&faults.mprotect);
+
+	if (!answer.is_hit)
+		return mprotect(address, bytes, protection);
+	errno = answer.error;
+	return -1;
+}
+
 /* Is this call to fail? errno says with what. */
 static inline bool fault_fails(struct fault *fault)
 {
@@ -398,6 +409,7 @@ static inline void fault_install(void)
 		.mremap = fault_mremap,
 		.madvise = fault_madvise,
 		.process_madvise = fault_process_madvise,
+		.mprotect = fault_mprotect,
 		.mincore = fault_mincore,
 		.getcpu = fault_getcpu,
 		.gettid = fault_gettid,

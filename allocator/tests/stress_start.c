@@ -34,6 +34,10 @@ struct start_case {
 	bool lies;
 	/* A second call that is refused, so that the first is made. */
 	struct fault *besides;
+	/* An option without which the call is not made. */
+	const char *option;
+	/* Only mappings of so many pages, or 0 for any. */
+	unsigned pages;
 };
 
 static const struct start_case cases[] = {
@@ -42,7 +46,11 @@ static const struct start_case cases[] = {
 	{ "getcpu", &faults.getcpu, .error = ENOSYS },
 	{ "mincore", &faults.mincore, .error = ENOMEM, .besides = &faults.mremap },
 	{ "mmap elsewhere", &faults.elsewhere, .lies = true },
+	{ "mmap of guarded blocks", &faults.mmap, .error = ENOMEM, .option = "guard_pages:4",
+	  .pages = 4 },
+	{ "mprotect", &faults.mprotect, .error = ENOMEM, .every = 2, .option = "guard_pages:4" },
 	{ "munmap", &faults.munmap, .error = ENOMEM },
+	{ "munmap of guarded blocks", &faults.munmap, .error = ENOMEM, .option = "guard_pages:4" },
 	{ "munmap lies", &faults.munmap, .every = 3, .lies = true },
 	{ "open", &faults.open, .error = EMFILE },
 	{ "prctl", &faults.prctl, .error = EPERM },
@@ -84,6 +92,7 @@ __attribute__((constructor(101))) static void start_refusing(void)
 		return;
 	fault_install();
 	chosen->fault->every = chosen->every;
+	chosen->fault->bytes = chosen->pages * (size_t)getpagesize();
 	chosen->fault->error = chosen->error;
 	chosen->fault->lies = chosen->lies;
 	if (chosen->besides)
@@ -226,14 +235,17 @@ static int start_main(const struct start_case *chosen)
 /* ---- all of them ---- */
 
 /* Messages of the allocator go nowhere, as in a program that has closed its stderr. */
-static void start_become(const char *program, const char *name)
+static void start_become(const char *program, const struct start_case *chosen)
 {
-	setenv(CASE_VARIABLE, name, 1);
+	char conf[256];
+
+	snprintf(conf, sizeof(conf),
+		 "no_such_option:1,percpu_arena:phycpu,memory_limit:cgroup,dirty_decay_ms:20,"
+		 "confirm_conf:true,annotate:false,%s",
+		 chosen->option ? chosen->option : "");
+	setenv(CASE_VARIABLE, chosen->name, 1);
 	setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0", 1);
-	setenv("BEDROCK_CONF",
-	       "no_such_option:1,percpu_arena:phycpu,memory_limit:cgroup,dirty_decay_ms:20,"
-	       "confirm_conf:true,annotate:false",
-	       1);
+	setenv("BEDROCK_CONF", conf, 1);
 	if (!freopen("/dev/null", "w", stderr))
 		_exit(1);
 	execl(program, program, (char *)NULL);
@@ -252,7 +264,7 @@ int main(int argc, char **argv)
 		pid_t child = fork();
 
 		if (child == 0)
-			start_become(argv[0], cases[i].name);
+			start_become(argv[0], &cases[i]);
 		if (child < 0 || waitpid(child, &status, 0) != child || status) {
 			printf("stress_start: %s: status 0x%x\n", cases[i].name, status);
 			failed = 1;

@@ -379,8 +379,10 @@ ParameterizedTestParameters(harden, a_program_without_faults_is_left_alone)
 		"protect_links:true",
 		"check_small:true",
 		"zero_on_free:true",
+		"guard_pages:3",
 		"junk:true",
 		"protect_links:true,check_small:true,zero_on_free:true,junk:alloc",
+		"protect_links:true,check_small:true,junk:true,guard_pages:2",
 		"protect_links:true,check_small:true,zero_on_free:true,tcache:false",
 	};
 
