@@ -2,9 +2,9 @@
 /*
  * Life of the background thread.
  *
- * It sleeps half a decay time between looks, has no thread cache, and takes no signal. Its work
- * is bedrock_decay_all, the same that slow paths do without it, and to give up everything unused
- * while the machine or the container is short of memory.
+ * It sleeps a sixteenth of a decay time between looks, has no thread cache, and takes no signal.
+ * Its work is bedrock_decay_all, the same that slow paths do without it, and to give up everything
+ * unused while the machine or the container is short of memory.
  */
 #include "allocator/bedrock/background.h"
 
@@ -25,7 +25,7 @@
 
 static uint64_t bedrock_background_sleep_ns(const struct bedrock_heap *heap)
 {
-	uint64_t sleep_ns = bedrock_decay_interval_ns(heap);
+	uint64_t sleep_ns = bedrock_decay_turn_ns(heap);
 
 	if (sleep_ns > BEDROCK_BACKGROUND_SLEEP_MAX_NS)
 		sleep_ns = BEDROCK_BACKGROUND_SLEEP_MAX_NS;

@@ -128,7 +128,11 @@ struct bedrock_chunk {
 	uint32_t longest_free;
 	uint32_t used_count;
 	uint32_t bucket;
-	struct bedrock_huge_part huge;
+	union {
+		struct bedrock_huge_part huge;
+		/* Of an arena's chunk: when decay looks next; it alone reads and writes them. */
+		uint64_t look_ns[BEDROCK_REST_COUNT];
+	};
 	/* Keys. One more than there are pages: a block at the very end of the mask range is huge.
 	 */
 	uint8_t key_of[BEDROCK_CHUNK_PAGES + 1];

@@ -14,6 +14,8 @@
 #define BEDROCK_NS_PER_MS             UINT64_C(1000000)
 #define BEDROCK_DECAY_INTERVAL_MIN_NS (5 * BEDROCK_NS_PER_MS)
 #define BEDROCK_DECAY_NEVER_NS        UINT64_MAX
+/* Turns in an interval, at each of which a part of the chunks is looked at. */
+#define BEDROCK_DECAY_TURNS 8u
 
 /* How often mappings outside of arenas are looked after. */
 #define BEDROCK_DECAY_MAPPINGS_NS (100 * BEDROCK_NS_PER_MS)
@@ -49,6 +51,19 @@ static uint64_t bedrock_decay_stage_ns(const struct bedrock_heap *heap, enum bed
 							   : BEDROCK_DECAY_INTERVAL_MIN_NS;
 }
 
+/* A part of the interval, but no less than the shortest one. */
+static uint64_t bedrock_decay_turn_of(uint64_t interval_ns)
+{
+	uint64_t turn_ns = interval_ns / BEDROCK_DECAY_TURNS;
+
+	return turn_ns > BEDROCK_DECAY_INTERVAL_MIN_NS ? turn_ns : BEDROCK_DECAY_INTERVAL_MIN_NS;
+}
+
+uint64_t bedrock_decay_turn_ns(const struct bedrock_heap *heap)
+{
+	return bedrock_decay_turn_of(bedrock_decay_interval_ns(heap));
+}
+
 uint64_t bedrock_decay_interval_ns(const struct bedrock_heap *heap)
 {
 	uint64_t dirty_ns = bedrock_decay_stage_ns(heap, BEDROCK_REST_DIRTY);
@@ -65,7 +80,7 @@ static void bedrock_decay_schedule(const struct bedrock_pass *pass,
 {
 	struct bedrock_decay *decay = &pass->arena->decay;
 	uint64_t interval_ns = bedrock_decay_stage_ns(pass->heap, pass->from);
-	uint64_t wait_ns = interval_ns;
+	uint64_t wait_ns = pass->turn_ns - pass->now_ns % pass->turn_ns;
 
 	if (pass->refusals >= BEDROCK_PASS_REFUSALS_MAX) {
 		wait_ns = bedrock_pass_backoff_ns(interval_ns, decay->failed_passes);
@@ -102,6 +117,8 @@ static void bedrock_decay_stage(struct bedrock_pass *pass)
 	pass->is_all_due = pass->is_forced || bedrock_decay_ms(pass->heap, pass->from) == 0;
 	pass->to = is_last ? BEDROCK_REST_COUNT : BEDROCK_REST_MUZZY;
 	pass->refusals = 0;
+	pass->interval_ns = bedrock_decay_stage_ns(pass->heap, pass->from);
+	pass->turn_ns = bedrock_decay_turn_of(pass->interval_ns);
 	if (pass->is_forced || !bedrock_stage_is_idle(pass->arena, pass->from))
 		bedrock_pass_chunks(pass, stage);
 	bedrock_decay_schedule(pass, stage);

@@ -2,12 +2,16 @@
 /*
  * Decay: giving unused pages back to the kernel, by age.
  *
- * A page that has been free for a whole interval (half a decay time) when decay comes by a
- * second time is due: its age is then between half and all of the decay time. Dirty pages become
- * muzzy (MADV_FREE) or, with a muzzy time of 0, clean (MADV_DONTNEED) at once; muzzy pages
- * become clean. A chunk that is free altogether is unmapped instead of becoming clean. Pages are
- * taken out of circulation while the kernel works on them and no lock is held meanwhile
- * that an allocation needs. What the kernel refuses stays as it was and is tried again later.
+ * A page that has been free between two looks at its chunk is due at the second. Looks are an
+ * interval apart, which is half a decay time, or an eighth less: so a page goes at an age between
+ * seven sixteenths and all of the decay time. Chunks have their looks in turn, an eighth of them at
+ * each eighth of an interval, so that what is given back follows a smooth curve: of a burst that
+ * ended at one moment nothing for the first half, then about as much in each turn, at the end all
+ * of it. Looks that come late do not bring chunks together for long. Dirty pages become muzzy
+ * (MADV_FREE) or, with a muzzy time of 0, clean (MADV_DONTNEED) at once; muzzy pages become clean.
+ * A chunk that is free altogether is unmapped instead of becoming clean. Pages are taken out of
+ * circulation while the kernel works on them and no lock is held meanwhile that an allocation
+ * needs. What the kernel refuses stays as it was and is tried again later.
  */
 #ifndef BEDROCK_DECAY_H
 #define BEDROCK_DECAY_H
@@ -41,7 +45,8 @@ void bedrock_decay_after_free(struct bedrock_heap *heap, struct bedrock_arena *a
 /* Is there anything left that decay will give back in time? */
 bool bedrock_decay_is_needed(struct bedrock_heap *heap);
 
-/* Time between two looks at the same memory. */
+/* Time between two looks at the same memory, and between two turns. */
 uint64_t bedrock_decay_interval_ns(const struct bedrock_heap *heap);
+uint64_t bedrock_decay_turn_ns(const struct bedrock_heap *heap);
 
 #endif

@@ -362,6 +362,38 @@ static struct bedrock_chunk *bedrock_pass_first_chunk(const struct bedrock_pass 
 	return first;
 }
 
+/* From then on to the chunk's own turn, of which there is one in an interval; neighbours follow. */
+static uint64_t bedrock_pass_to_turn_ns(const struct bedrock_pass *pass,
+					const struct bedrock_chunk *chunk, uint64_t from_ns)
+{
+	uint64_t own_ns = (uintptr_t)chunk / BEDROCK_CHUNK_BYTES * pass->turn_ns;
+
+	return (own_ns % pass->interval_ns + pass->interval_ns - from_ns % pass->interval_ns) %
+	       pass->interval_ns;
+}
+
+/*
+ * Who was looked at in turn is looked at again an interval later; who was not, one turn earlier
+ * than that, and so comes nearer to its own.
+ */
+static void bedrock_pass_set_look(const struct bedrock_pass *pass, struct bedrock_chunk *chunk)
+{
+	uint64_t next_ns = pass->now_ns + pass->interval_ns - pass->turn_ns;
+	uint64_t left_ns = bedrock_pass_to_turn_ns(pass, chunk, next_ns);
+
+	chunk->look_ns[pass->from] = left_ns <= pass->turn_ns ? next_ns + left_ns : next_ns;
+}
+
+/* A new chunk waits for its turn. */
+static bool bedrock_pass_is_turn(const struct bedrock_pass *pass, struct bedrock_chunk *chunk)
+{
+	uint64_t *look_ns = &chunk->look_ns[pass->from];
+
+	if (*look_ns == 0)
+		*look_ns = pass->now_ns + bedrock_pass_to_turn_ns(pass, chunk, pass->now_ns);
+	return pass->is_all_due || pass->now_ns >= *look_ns;
+}
+
 /* Over the chunks, from where the last pass stopped. The decay lock keeps them in place. */
 void bedrock_pass_chunks(struct bedrock_pass *pass, struct bedrock_decay_stage *stage)
 {
@@ -371,7 +403,10 @@ void bedrock_pass_chunks(struct bedrock_pass *pass, struct bedrock_decay_stage *
 	while (chunk && !bedrock_pass_is_over(pass)) {
 		struct bedrock_chunk *next = chunk->all_next;
 
-		bedrock_pass_chunk(pass, chunk);
+		if (bedrock_pass_is_turn(pass, chunk)) {
+			bedrock_pass_set_look(pass, chunk);
+			bedrock_pass_chunk(pass, chunk);
+		}
 		chunk = next;
 	}
 	stage->cursor = chunk;

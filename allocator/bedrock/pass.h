@@ -32,6 +32,8 @@ struct bedrock_pass {
 	bool is_forced;
 	/* Age does not matter: forced, or the decay time is 0. */
 	bool is_all_due;
+	/* Between two looks at a chunk, and between two turns; see decay.h. */
+	uint64_t interval_ns, turn_ns;
 	uint64_t now_ns;
 	/* The pass ends when it has given back this much; short of all, calls are bounded too. */
 	uint64_t budget_bytes;

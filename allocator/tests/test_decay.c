@@ -44,11 +44,30 @@ static uint64_t resting(enum bedrock_rest kind)
 	return bedrock_load_relaxed(&arena->pages.rest_pages[kind]);
 }
 
+/* Until it is the turn of the chunk that has this block: turns come once in half a decay time. */
+static void await_turn(const void *block, uint64_t interval_ms)
+{
+	const uint64_t step_ns = interval_ms * MS / 8;
+	const uint64_t turn = (uintptr_t)block / BEDROCK_CHUNK_BYTES % 8;
+
+	now_ns += step_ns - now_ns % step_ns;
+	while (now_ns / step_ns % 8 != turn)
+		now_ns += step_ns;
+}
+
 /* Turn the clock and let decay look. */
 static uint64_t after_ms(uint64_t ms)
 {
 	now_ns += ms * MS;
 	return bedrock_decay_arena(&bedrock_heap, arena, now_ns, false);
+}
+
+/* Decay comes by at every turn. */
+static void live_through_ms(uint64_t ms)
+{
+	for (uint64_t i = 0; i <= ms; i += 62)
+		after_ms(62);
+	after_ms(1);
 }
 
 /* `count` dirty blocks in a row, with a used one before and after. */
@@ -62,6 +81,7 @@ static void make_dirty(uint32_t count)
 	bedrock_malloc(BLOCK_BYTES);
 	for (uint32_t i = 0; i < count; i++)
 		bedrock_free(blocks[i]);
+	await_turn(blocks[0], 500);
 }
 
 Test(decay, pages_go_back_when_seen_idle_at_two_looks)
@@ -157,8 +177,7 @@ Test(decay, free_chunk_is_unmapped_in_one_call_but_not_the_last)
 	unsigned unmaps = faults.munmap.seen;
 
 	cr_assert_gt(chunks, 4);
-	after_ms(0);
-	after_ms(500);
+	live_through_ms(1000);
 	cr_assert_eq(arena->pages.chunk_count, 1);
 	cr_assert_eq(faults.munmap.seen - unmaps, chunks - 1);
 	cr_assert_leq(faults.madvise.seen, 1);
@@ -204,8 +223,7 @@ Test(decay, returned_blocks_that_nobody_collects_go_back_as_well)
 		bedrock_free(blocks[i]);
 	bedrock_cache_flush();
 	cr_assert_gt(bedrock_load_relaxed(&arena->pending_pages), 0);
-	after_ms(0);
-	after_ms(500);
+	live_through_ms(1000);
 	cr_assert_eq(bedrock_load_relaxed(&arena->pending_pages), 0);
 	cr_assert_eq(bedrock_load_relaxed(&arena->pages.used_pages), 0);
 	cr_assert_leq(resting(BEDROCK_REST_DIRTY), 0);
@@ -232,6 +250,7 @@ Test(decay, refusal_ends_the_pass_after_four_calls_and_later_looks_resume)
 		bedrock_free(blocks[i]);
 	uint64_t dirty = resting(BEDROCK_REST_DIRTY);
 
+	await_turn(blocks[0], 500);
 	faults.madvise.error = EAGAIN;
 	after_ms(0);
 	after_ms(500);
@@ -382,5 +401,50 @@ Test(decay, refusal_in_the_middle_of_one_call_leaves_the_rest_dirty)
 	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 9 * BLOCK_PAGES);
 	faults.madvise.error = 0;
 	bedrock_decay_arena(&bedrock_heap, arena, now_ns, true);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}
+
+/* Bytes that are given back at each of the 24 turns after a burst of `blocks` has ended. */
+static void watch_burst(void **blocks, uint32_t count, uint64_t given[24])
+{
+	const uint64_t step_ms_x2 = 125;
+
+	for (uint32_t i = 0; i < count; i++)
+		blocks[i] = memset(bedrock_malloc(BLOCK_BYTES * 10), 1, BLOCK_BYTES * 10);
+	await_turn(blocks[0], 500);
+	after_ms(0);
+	for (uint32_t i = 0; i < count; i++)
+		bedrock_free(blocks[i]);
+	for (int turn = 0; turn < 24; turn++) {
+		now_ns += step_ms_x2 * MS / 2;
+		given[turn] = bedrock_decay_arena(&bedrock_heap, arena, now_ns, false);
+	}
+}
+
+Test(decay, burst_goes_back_turn_by_turn_and_is_gone_after_its_time)
+{
+	void *blocks[64];
+	uint64_t given[24], all = 0, most = 0, early = 0;
+
+	watch_burst(blocks, 64, given);
+	for (int turn = 0; turn < 24; turn++) {
+		all += given[turn];
+		most = given[turn] > most ? given[turn] : most;
+		early += turn < 7 ? given[turn] : 0;
+	}
+	cr_expect_eq(early, 0, "%lu bytes within half of the time", early);
+	cr_expect_eq(resting(BEDROCK_REST_DIRTY), 0);
+	/* 16 chunks and 8 turns: two each, and one more where the burst begins in the middle of
+	 * one. */
+	cr_expect_leq(most, all / 4, "%lu of %lu bytes in one turn", most, all);
+	for (int turn = 16; turn < 24; turn++)
+		cr_expect_eq(given[turn], 0, "turn %d", turn);
+}
+
+Test(decay, turns_that_were_missed_are_made_up_for)
+{
+	make_dirty(10);
+	after_ms(0);
+	after_ms(3000);
 	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
 }
