@@ -294,7 +294,8 @@ Test(failures, munmap_refused_for_a_free_chunk_purges_its_pages_and_unmaps_it_la
 	cr_assert_leq(resident_bytes(), 30 * MIB);
 	cr_assert_geq(stats_now().mapped_bytes, 40 * MIB);
 	faults.munmap.error = 0;
-	stay_alive(2500);
+	/* The longest back-off, and a turn of each chunk. */
+	stay_alive(4000);
 	cr_assert_leq(stats_now().mapped_bytes, 16 * MIB);
 }
 
