@@ -145,8 +145,11 @@ __attribute__((noinline)) void *bedrock_calloc_slow(size_t bytes)
 	if (bytes > PTRDIFF_MAX)
 		return bedrock_fail(ENOMEM);
 	bedrock_heap_ensure(&bedrock_heap);
-	if (bedrock_unlikely(bedrock_heap.space.is_watched))
+	if (bedrock_unlikely(bedrock_heap.space.is_watched)) {
+		if (bytes <= BEDROCK_SMALL_MAX_BYTES)
+			bedrock_cache_hot(bedrock_class_for(bytes))->room--;
 		return bedrock_finish(bedrock_alloc_watched(&request));
+	}
 	if (bytes <= BEDROCK_SMALL_MAX_BYTES) {
 		void *block = bedrock_malloc_slow(bytes);
 
