@@ -24,6 +24,7 @@ aarch64 test_limit limit/no_page_of_a_chunk_becomes_a_huge_one flags of mappings
 aarch64 test_limit limit/parts_add_up_and_the_kernel_never_holds_more a look at the clock comes in between where all is slow
 aarch64 test_machines * minutes under emulation
 aarch64 test_model * minutes under emulation
+aarch64 test_purges * minutes under emulation
 aarch64 test_relief * counts against a clock that runs on
 aarch64 test_space space/first_mapping_is_trimmed_and_later_ones_cost_one_call the emulator chooses other places
 aarch64 test_sweep * minutes under emulation"

@@ -14,6 +14,7 @@
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/tests/faults.h"
+#include "allocator/tests/living.h"
 
 static void setup(void)
 {
@@ -25,42 +26,9 @@ static void setup(void)
 
 TestSuite(background, .init = setup, .timeout = 30);
 
-static void sleep_ms(long ms)
-{
-	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	nanosleep(&time, NULL);
-}
-
 static bool is_running(void)
 {
 	return bedrock_load_acquire(&bedrock_heap.background.is_running);
-}
-
-static uint64_t dirty_bytes(void)
-{
-	struct bedrock_stats stats;
-
-	bedrock_stats_read(&stats);
-	return stats.dirty_bytes;
-}
-
-static uint64_t thread_count(void)
-{
-	struct bedrock_stats stats;
-
-	bedrock_stats_read(&stats);
-	return stats.background_thread_count;
-}
-
-static void make_dirty(size_t count)
-{
-	static void *blocks[200];
-
-	for (size_t i = 0; i < count; i++)
-		blocks[i] = memset(bedrock_malloc(100000), 1, 100000);
-	for (size_t i = 0; i < count; i++)
-		bedrock_free(blocks[i]);
 }
 
 /* Wait until a condition holds, but not for ever. */
@@ -76,7 +44,7 @@ static bool within_ms(long ms, bool (*holds)(void))
 
 static bool is_clean(void)
 {
-	return dirty_bytes() == 0;
+	return stats_now().dirty_bytes == 0;
 }
 
 static bool is_gone(void)
@@ -86,9 +54,9 @@ static bool is_gone(void)
 
 Test(background, idle_program_gets_clean_and_the_thread_then_ends)
 {
-	make_dirty(200);
+	make_dirty(200, 100000);
 	cr_assert(is_running());
-	cr_assert_gt(dirty_bytes(), 1 << 20);
+	cr_assert_gt(stats_now().dirty_bytes, 1 << 20);
 	cr_assert(within_ms(20000, is_clean));
 	cr_assert(within_ms(5000, is_gone));
 	cr_assert_eq(faults.thread.seen, 1);
@@ -96,26 +64,26 @@ Test(background, idle_program_gets_clean_and_the_thread_then_ends)
 
 Test(background, statistics_count_the_thread_while_it_is_there)
 {
-	cr_assert_eq(thread_count(), 0);
-	make_dirty(200);
-	cr_assert_eq(thread_count(), 1);
+	cr_assert_eq(stats_now().background_thread_count, 0);
+	make_dirty(200, 100000);
+	cr_assert_eq(stats_now().background_thread_count, 1);
 	cr_assert(within_ms(7000, is_gone));
-	cr_assert_eq(thread_count(), 0);
+	cr_assert_eq(stats_now().background_thread_count, 0);
 }
 
 Test(background, little_memory_starts_no_thread)
 {
-	make_dirty(5);
-	make_dirty(5);
+	make_dirty(5, 100000);
+	make_dirty(5, 100000);
 	cr_assert_not(is_running());
 	cr_assert_eq(faults.thread.seen, 0);
 }
 
 Test(background, thread_comes_back_for_new_work)
 {
-	make_dirty(100);
+	make_dirty(100, 100000);
 	cr_assert(within_ms(6000, is_gone));
-	make_dirty(100);
+	make_dirty(100, 100000);
 	cr_assert(is_running());
 	cr_assert(within_ms(20000, is_clean));
 }
@@ -123,7 +91,7 @@ Test(background, thread_comes_back_for_new_work)
 Test(background, thread_that_may_not_name_itself_works_without_name)
 {
 	faults.prctl.error = EPERM;
-	make_dirty(200);
+	make_dirty(200, 100000);
 	cr_assert(within_ms(20000, is_clean));
 	cr_assert_eq(faults.prctl.hit, 1);
 }
@@ -132,7 +100,7 @@ Test(background, waits_that_are_cut_short_do_not_keep_it_from_its_work)
 {
 	faults.futex.error = EINTR;
 	faults.futex.most = 20;
-	make_dirty(200);
+	make_dirty(200, 100000);
 	cr_assert(within_ms(20000, is_clean));
 	cr_assert_gt(faults.futex.hit, 0);
 }
@@ -140,7 +108,7 @@ Test(background, waits_that_are_cut_short_do_not_keep_it_from_its_work)
 Test(background, files_that_are_refused_are_asked_for_once_and_decay_goes_on)
 {
 	faults.open.error = EMFILE;
-	make_dirty(200);
+	make_dirty(200, 100000);
 	cr_assert(within_ms(20000, is_clean));
 	cr_assert_gt(faults.open.hit, 0);
 	cr_assert_leq(faults.open.seen, 4, "%u calls", faults.open.seen);
@@ -176,8 +144,8 @@ static void make_dirty_under_pressure(void)
 	bedrock_os_table.open = pressure_open;
 	bedrock_os_table.read = pressure_read;
 	bedrock_os_table.close = pressure_close;
-	make_dirty(200);
-	cr_assert_gt(dirty_bytes(), 1 << 20);
+	make_dirty(200, 100000);
+	cr_assert_gt(stats_now().dirty_bytes, 1 << 20);
 }
 
 Test(background, under_pressure_what_is_not_due_yet_goes_as_well)
@@ -197,14 +165,14 @@ Test(background, option_can_turn_the_look_at_pressure_off)
 Test(background, option_false_starts_none)
 {
 	bedrock_heap.options.is_background_thread = false;
-	make_dirty(200);
+	make_dirty(200, 100000);
 	cr_assert_eq(faults.thread.seen, 0);
 }
 
 Test(background, before_the_constructor_no_thread_is_started)
 {
 	bedrock_store_relaxed(&bedrock_heap.is_constructed, false);
-	make_dirty(200);
+	make_dirty(200, 100000);
 	cr_assert_eq(faults.thread.seen, 0);
 }
 
@@ -214,14 +182,14 @@ Test(background, child_of_a_fork_starts_its_own)
 	/* The parent's thread may be in it at the fork; the child's then waits for ever. */
 	cr_skip_test("the sanitizer's own allocator does not look after its locks at a fork");
 #endif
-	make_dirty(200);
+	make_dirty(200, 100000);
 	cr_assert(is_running());
 	pid_t child = fork();
 
 	if (child == 0) {
 		bool was_running = is_running();
 
-		make_dirty(200);
+		make_dirty(200, 100000);
 		_exit(!was_running && is_running() && within_ms(20000, is_clean) ? 0 : 1);
 	}
 	int status = 1;
@@ -233,7 +201,7 @@ Test(background, child_of_a_fork_starts_its_own)
 static void *make_dirty_and_end(void *argument)
 {
 	(void)argument;
-	make_dirty(200);
+	make_dirty(200, 100000);
 	return is_running() ? argument : NULL;
 }
 

@@ -16,6 +16,7 @@
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/tests/faults.h"
+#include "allocator/tests/living.h"
 
 static void setup(void)
 {
@@ -64,14 +65,6 @@ static void use_in_thread(void)
 	cr_assert_eq(pthread_create(&thread, NULL, use, &faults), 0);
 	cr_assert_eq(pthread_join(thread, &failed), 0);
 	cr_assert_null(failed);
-}
-
-static struct bedrock_stats stats_now(void)
-{
-	struct bedrock_stats stats;
-
-	bedrock_stats_read(&stats);
-	return stats;
 }
 
 Test(start, pthread_key_create_refused_leaves_all_threads_without_cache)
