@@ -127,6 +127,21 @@ BEDROCK_UNWATCHED static bool bedrock_idle_swap(struct bedrock_hot *hot, void *h
 	return bedrock_cas_plain(&hot->head, &head, NULL);
 }
 
+/*
+ * Does the number of blocks tell whether the list in doubt is missing? It is one off while the
+ * owner is in the middle of a fast path: so not by a single block, and not of a list of one.
+ */
+static bool bedrock_idle_can_tell(const struct bedrock_idle_look *look, unsigned class_index,
+				  uint32_t believed)
+{
+	const struct bedrock_cache_side *side = &look->cache->sides[class_index];
+	void *second = NULL;
+
+	return believed - look->length[class_index] != 1 &&
+	       bedrock_os_peek(look->memory, side->doubtful, &second, sizeof(second)) == 0 &&
+	       second;
+}
+
 /* Take what is whole; what is not, or cannot be told, is wanted no more. */
 static void bedrock_idle_swap_all(struct bedrock_idle_look *look)
 {
@@ -139,12 +154,25 @@ static void bedrock_idle_swap_all(struct bedrock_idle_look *look)
 		believed = bedrock_idle_believed(look, i);
 		look->is_hot_wanted[i] =
 			believed <= 2 * side->limit && bedrock_idle_measure(look, i, believed);
+		if (!look->is_hot_wanted[i])
+			continue;
 		/* While something is in doubt, that comes first. */
-		if (look->is_hot_wanted[i] && !side->doubtful)
+		if (side->doubtful)
+			look->is_hot_wanted[i] = bedrock_idle_can_tell(look, i, believed);
+		else
 			look->is_hot_wanted[i] =
 				look->length[i] == believed &&
 				bedrock_idle_swap(&look->cache->front->hot[i], look->hot[i].head);
 	}
+}
+
+static uint32_t bedrock_idle_count(void *block)
+{
+	uint32_t count = 0;
+
+	for (; block; block = *(void **)block)
+		count++;
+	return count;
 }
 
 /* The nap has lasted: everything is as it was read. */
@@ -153,16 +181,16 @@ static void bedrock_idle_keep(struct bedrock_idle_look *look, unsigned class_ind
 	struct bedrock_cache_side *side = &look->cache->sides[class_index];
 	uint32_t believed = bedrock_idle_believed(look, class_index);
 
+	bedrock_handover_acquire(&look->cache->front->hot[class_index]);
 	if (!side->doubtful) {
 		look->haul.hot[class_index] = look->hot[class_index].head;
 		side->taken += look->length[class_index];
 	} else if (look->length[class_index] < believed) {
 		look->haul.hot[class_index] = side->doubtful;
-		side->taken += believed - look->length[class_index];
+		side->taken += bedrock_idle_count(side->doubtful);
 	}
 	side->doubtful = NULL;
 	look->cache->is_robbed = true;
-	bedrock_handover_acquire(&look->cache->front->hot[class_index]);
 }
 
 /* It has not: what was taken may have been put back by the owner. */

@@ -19,14 +19,15 @@
  *    become anything: what is read is believed only if the nap has lasted.
  * 2. If the nap has lasted from before the look to after the taking, what was read was true: the
  *    list was the owner's, at rest, and the owner finds NULL when it wakes. The list is the
- * thief's.
+ *    thief's.
  * 3. If it has not, the list is in doubt. In the order of all stores to the head, NULL came either
  *    in between a load and a store of one fast path of the owner, which has then overwritten it
- * with a head of its own, and nothing was taken; or it did not, and the owner has found it. `room`
- *    tells which: it is the owner's alone and counts the blocks that the owner believes to have, so
- *    the list in doubt is missing from the list at rest exactly if the length and `room` disagree.
- *    The owner looks in its next slow path, or the thief in a nap that lasts. Until then the list
- *    stays where it is.
+ *    with a head of its own, and nothing was taken; or it did not, and the owner has found it.
+ *    `room` tells which: it is the owner's alone and counts the blocks that the owner believes to
+ *    have, so the list in doubt is missing from the list at rest exactly if the length and `room`
+ *    disagree. The owner looks in its next slow path, or the thief in a nap that lasts; but to the
+ *    thief a list that is not at rest looks one block longer or shorter than it will be, and what
+ *    hangs on one block it leaves to the owner. Until then the list stays where it is.
  *
  * The thief never waits for the lock, and lets go of it as soon as the owner wants it. A thread
  * that ends takes the lock before its storage goes. The child of a fork has nobody else's cache.

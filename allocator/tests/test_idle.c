@@ -140,14 +140,19 @@ static void check_rooms(void)
 {
 	struct bedrock_cache *cache = bedrock_cache_current;
 
-	/* Whatever others have done is settled by a slow path. */
-	bedrock_free(bedrock_malloc(3000));
-	bedrock_cache_flush();
+	/* Whatever others have done is settled by entering a slow path. */
+	bedrock_cache_lock_own();
+	bedrock_cache_unlock_own();
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
-		cr_assert_eq(bedrock_cache_hot_count(cache, i), 0);
+		uint32_t length = 0;
+
+		for (void *block = bedrock_cache_hot(i)->head; block; block = *(void **)block)
+			length++;
+		cr_assert_eq(bedrock_cache_hot_count(cache, i), length);
 		cr_assert_eq(cache->sides[i].taken, 0);
 		cr_assert_null(cache->sides[i].doubtful);
 	}
+	bedrock_cache_flush();
 }
 
 Test(idle, cache_of_a_sleeping_thread_is_taken_at_the_second_look)
@@ -370,6 +375,58 @@ Test(idle, list_in_doubt_that_was_overwritten_is_forgotten_at_a_later_look)
 	take(true);
 	cr_assert_null(worker.cache->front->hot[used_class()].head);
 	let(free_the_popped);
+	let(check_rooms);
+	dismiss();
+	cr_assert_eq(allocated_bytes(), 0);
+}
+
+Test(idle, list_in_doubt_that_was_overwritten_is_not_taken_in_the_middle_of_a_push)
+{
+	hire();
+	let(use_cache);
+	hot_before = worker.cache->front->hot[used_class()].head;
+	take_in_doubt();
+	let(overwrite);
+	let(begin_a_push);
+	take(true);
+	cr_assert_not_null(worker.cache->sides[used_class()].doubtful);
+	let(end_the_push);
+	let(use_cache);
+	let(free_the_popped);
+	let(check_rooms);
+	dismiss();
+	cr_assert_eq(allocated_bytes(), 0);
+}
+
+Test(idle, list_in_doubt_is_counted_by_itself_in_the_middle_of_a_push)
+{
+	hire();
+	let(use_cache);
+	take_in_doubt();
+	let(begin_a_push);
+	take(true);
+	cr_assert_null(worker.cache->sides[used_class()].doubtful);
+	let(end_the_push);
+	let(check_rooms);
+	dismiss();
+	cr_assert_eq(allocated_bytes(), 0);
+}
+
+static void keep_one_block(void)
+{
+	void *block = bedrock_malloc(BLOCK_BYTES);
+
+	bedrock_cache_flush();
+	bedrock_free(block);
+}
+
+Test(idle, list_in_doubt_of_one_block_is_left_to_its_owner)
+{
+	hire();
+	let(keep_one_block);
+	take_in_doubt();
+	take(true);
+	cr_assert_not_null(worker.cache->sides[used_class()].doubtful);
 	let(check_rooms);
 	dismiss();
 	cr_assert_eq(allocated_bytes(), 0);
