@@ -127,8 +127,10 @@ static int stress_child(uint64_t random)
 	}
 	pid_t grandchild = fork();
 
-	if (grandchild == 0)
+	if (grandchild == 0) {
+		alarm(STRESS_CHILD_SECONDS);
 		_exit(stress_churn(random + 1, 100) != 0);
+	}
 	if (grandchild > 0)
 		errors += stress_wait(grandchild);
 	bedrock_purge();

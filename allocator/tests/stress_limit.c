@@ -29,9 +29,10 @@
 #define STRESS_TURNS   150
 #define STRESS_MOST    (10 * STRESS_TURNS)
 /* Turns in which the limit held at first, so that it can be seen whether it goes on to hold. */
-#define STRESS_COMPARED 20u
-#define STRESS_TURN_US  4000
-#define MIB             ((uint64_t)1 << 20)
+#define STRESS_COMPARED      20u
+#define STRESS_TURN_US       4000
+#define STRESS_CHILD_SECONDS 60
+#define MIB                  ((uint64_t)1 << 20)
 
 struct stress_thread {
 	pthread_t thread;
@@ -101,6 +102,7 @@ static bool stress_fork(uint64_t limit_bytes)
 	pid_t child = fork();
 
 	if (child == 0) {
+		alarm(STRESS_CHILD_SECONDS);
 		/* A sanitizer allows no new threads here. */
 		bedrock_heap.options.is_background_thread = false;
 		for (int i = 0; i < 2000; i++) {

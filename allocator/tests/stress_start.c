@@ -181,13 +181,14 @@ static const char *start_fork(void)
 
 	if (child == 0) {
 		struct start_thread self = { .random = 1, .operations = 200 };
+
+		alarm(LIFE_SECONDS);
 #if defined(__SANITIZE_THREAD__)
 		/* It does not allow new threads in a child of a process with many. */
 		bool background = false;
 
 		bedrock_ctl("background_thread", NULL, NULL, &background, sizeof(background));
 #endif
-
 		start_live(&self);
 		_exit(self.wrong != NULL);
 	}

@@ -189,6 +189,7 @@ Test(background, child_of_a_fork_starts_its_own)
 	if (child == 0) {
 		bool was_running = is_running();
 
+		alarm(20);
 		make_dirty(200, 100000);
 		_exit(!was_running && is_running() && within_ms(20000, is_clean) ? 0 : 1);
 	}

@@ -16,6 +16,8 @@
 #define LARGE_PAGE  65536
 #define MIB         ((size_t)1 << 20)
 #define BLOCK_COUNT 400
+/* A child that hangs ends by itself. */
+#define CHILD_SECONDS 60
 
 static void setup(void)
 {
@@ -229,6 +231,7 @@ static struct figures live_in_child(const struct hardship *hardship, bool is_har
 	pid_t child = fork();
 
 	if (child == 0) {
+		alarm(CHILD_SECONDS);
 		figures = live_with(hardship, is_hard);
 		_exit(write(ends[1], &figures, sizeof(figures)) != sizeof(figures) ||
 		      (is_hard && !hardship->fault->hit));

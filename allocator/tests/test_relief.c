@@ -296,6 +296,7 @@ Test(relief, child_of_a_fork_has_the_limit_too)
 	pid_t child = fork();
 
 	if (child == 0) {
+		alarm(20);
 		fill(5000);
 		_exit(bedrock_resident() <= LIMIT_BYTES && errno == ENOMEM ? 0 : 1);
 	}

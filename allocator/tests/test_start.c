@@ -107,8 +107,10 @@ Test(start, pthread_atfork_refused_leaves_fork_to_a_quiet_process)
 	use_in_thread();
 	pid_t child = fork();
 
-	if (child == 0)
+	if (child == 0) {
+		alarm(20);
 		_exit(use(&faults) != NULL);
+	}
 	cr_assert_gt(child, 0);
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	cr_assert_eq(status, 0);
