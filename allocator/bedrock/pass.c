@@ -384,12 +384,12 @@ static void bedrock_pass_set_look(const struct bedrock_pass *pass, struct bedroc
 	chunk->look_ns[pass->from] = left_ns <= pass->turn_ns ? next_ns + left_ns : next_ns;
 }
 
-/* A new chunk waits for its turn. */
+/* A new chunk waits for its turn, and so does one whose look is of a longer decay time. */
 static bool bedrock_pass_is_turn(const struct bedrock_pass *pass, struct bedrock_chunk *chunk)
 {
 	uint64_t *look_ns = &chunk->look_ns[pass->from];
 
-	if (*look_ns == 0)
+	if (*look_ns == 0 || *look_ns > pass->now_ns + pass->interval_ns)
 		*look_ns = pass->now_ns + bedrock_pass_to_turn_ns(pass, chunk, pass->now_ns);
 	return pass->is_all_due || pass->now_ns >= *look_ns;
 }

@@ -404,6 +404,21 @@ Test(decay, refusal_in_the_middle_of_one_call_leaves_the_rest_dirty)
 	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
 }
 
+static void set_decay_ms(ssize_t ms)
+{
+	cr_assert_eq(bedrock_ctl("arenas.dirty_decay_ms", NULL, NULL, &ms, sizeof(ms)), 0);
+}
+
+Test(decay, shorter_time_holds_for_chunks_whose_look_was_far_away)
+{
+	set_decay_ms(1000000);
+	make_dirty(10);
+	after_ms(0);
+	set_decay_ms(1000);
+	live_through_ms(1000);
+	cr_assert_eq(resting(BEDROCK_REST_DIRTY), 0);
+}
+
 /* Bytes that are given back at each of the 24 turns after a burst of `blocks` has ended. */
 static void watch_burst(void **blocks, uint32_t count, uint64_t given[24])
 {
