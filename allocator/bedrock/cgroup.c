@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "allocator/bedrock/os.h"
+#include "allocator/bedrock/text.h"
 
 #define BEDROCK_CGROUP_PATH_BYTES       1024u
 #define BEDROCK_CGROUP_MEMBERSHIP_BYTES 4096u
@@ -59,16 +60,11 @@ static void bedrock_cgroup_append(struct bedrock_cgroup_path *path, const char *
 /* A number at the start of the text; "max" and what is as good as no limit are UINT64_MAX. */
 static uint64_t bedrock_cgroup_number(const char *text)
 {
-	uint64_t number = 0;
+	uint64_t number;
 
-	if (*text < '0' || *text > '9')
+	if (!bedrock_text_read_number(&text, &number) || number >= BEDROCK_CGROUP_LEAST_UNLIMITED)
 		return UINT64_MAX;
-	for (; *text >= '0' && *text <= '9'; text++) {
-		if (number >= BEDROCK_CGROUP_LEAST_UNLIMITED)
-			return UINT64_MAX;
-		number = number * 10 + (uint64_t)(*text - '0');
-	}
-	return number >= BEDROCK_CGROUP_LEAST_UNLIMITED ? UINT64_MAX : number;
+	return number;
 }
 
 /* The limit of the group at the path, or UINT64_MAX. */

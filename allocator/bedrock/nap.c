@@ -8,42 +8,24 @@
 #include <sys/syscall.h>
 
 #include "allocator/bedrock/os.h"
+#include "allocator/bedrock/text.h"
 
 /* What is looked for stands within the first lines. */
 #define BEDROCK_NAP_STATUS_BYTES 1024u
 #define BEDROCK_NAP_TEXT_BYTES   256u
 
-/* A number at *at, which is moved behind it. -> is there one? */
-static bool bedrock_nap_number(const char **at, uint64_t *out)
-{
-	const char *digit = *at;
-
-	*out = 0;
-	for (; *digit >= '0' && *digit <= '9'; digit++)
-		*out = *out * 10 + (uint64_t)(*digit - '0');
-	if (digit == *at)
-		return false;
-	*at = digit;
-	return true;
-}
-
 /* The file of a thread, as a string. */
 static bool bedrock_nap_read(uint32_t thread_id, const char *name, char *text, size_t text_bytes)
 {
-	static const char folder[] = "/proc/self/task/";
-	char path[64];
-	char digits[10];
-	size_t digit_count = 0;
-	size_t length = sizeof(folder) - 1;
+	char path[BEDROCK_TEXT_BYTES];
+	struct bedrock_text written;
 
-	memcpy(path, folder, length);
-	do
-		digits[digit_count++] = (char)('0' + thread_id % 10);
-	while (thread_id /= 10);
-	while (digit_count > 0)
-		path[length++] = digits[--digit_count];
-	path[length++] = '/';
-	memcpy(path + length, name, strlen(name) + 1);
+	bedrock_text_init(&written, bedrock_text_to_string, path);
+	bedrock_text_add(&written, "/proc/self/task/");
+	bedrock_text_add_number(&written, thread_id);
+	bedrock_text_add(&written, "/");
+	bedrock_text_add(&written, name);
+	bedrock_text_flush(&written);
 	return bedrock_os_read_file(path, text, text_bytes) > 0;
 }
 
@@ -56,10 +38,10 @@ static bool bedrock_nap_arrivals(uint32_t thread_id, uint64_t *out)
 	if (!bedrock_nap_read(thread_id, "schedstat", text, sizeof(text)))
 		return false;
 	for (int i = 0; i < 2; i++) {
-		if (!bedrock_nap_number(&at, out) || *at++ != ' ')
+		if (!bedrock_text_read_number(&at, out) || *at++ != ' ')
 			return false;
 	}
-	return bedrock_nap_number(&at, out) && *out > 0;
+	return bedrock_text_read_number(&at, out) && *out > 0;
 }
 
 /* Does a call leave the caller's storage to somebody else while it blocks? */
@@ -87,7 +69,7 @@ static bool bedrock_nap_is_asleep(uint32_t thread_id)
 	uint64_t call;
 
 	return bedrock_nap_read(thread_id, "syscall", text, sizeof(text)) &&
-	       bedrock_nap_number(&at, &call) && *at == ' ' && !bedrock_nap_is_shared(call);
+	       bedrock_text_read_number(&at, &call) && *at == ' ' && !bedrock_nap_is_shared(call);
 }
 
 /* One number for each namespace from that of /proc inwards: if it is one, ours is the same. */
@@ -104,7 +86,7 @@ static bool bedrock_nap_is_at_home(void)
 	if (!at)
 		return false;
 	at += sizeof(key) - 1;
-	return bedrock_nap_number(&at, &number) && *at == '\n';
+	return bedrock_text_read_number(&at, &number) && *at == '\n';
 }
 
 bool bedrock_nap_is_possible(void)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "allocator/bedrock/os.h"
+#include "allocator/bedrock/text.h"
 
 #define BEDROCK_PRESSURE_BYTES 256u
 #define BEDROCK_NS_PER_US      1000u
@@ -28,17 +29,11 @@ bool bedrock_pressure_parse(const char *text, uint64_t *out_us)
 		return false;
 	const char *at = strstr(text, key);
 	const char *end = strchr(text, '\n');
-	uint64_t number = 0;
 
 	if (!at || (end && at > end))
 		return false;
 	at += sizeof(key) - 1;
-	if (*at < '0' || *at > '9')
-		return false;
-	for (; *at >= '0' && *at <= '9'; at++)
-		number = number * 10 + (uint64_t)(*at - '0');
-	*out_us = number;
-	return true;
+	return bedrock_text_read_number(&at, out_us);
 }
 
 static bool bedrock_pressure_read(uint64_t *out_us)

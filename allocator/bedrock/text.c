@@ -14,6 +14,11 @@ void bedrock_text_to_stderr(void *argument, const char *text)
 	bedrock_os_write(2, text, strlen(text));
 }
 
+void bedrock_text_to_string(void *argument, const char *text)
+{
+	memcpy(argument, text, strlen(text) + 1);
+}
+
 void bedrock_text_init(struct bedrock_text *text, bedrock_text_function *write, void *argument)
 {
 	text->write = write ? write : bedrock_text_to_stderr;
@@ -86,4 +91,21 @@ void bedrock_text_pad(struct bedrock_text *text, size_t column)
 {
 	while (text->column < column)
 		bedrock_text_add(text, " ");
+}
+
+bool bedrock_text_read_number(const char **at, uint64_t *out)
+{
+	const char *digit = *at;
+	uint64_t number = 0;
+
+	for (; *digit >= '0' && *digit <= '9'; digit++) {
+		uint64_t value = (uint64_t)(*digit - '0');
+
+		number = number > (UINT64_MAX - value) / 10 ? UINT64_MAX : number * 10 + value;
+	}
+	if (digit == *at)
+		return false;
+	*at = digit;
+	*out = number;
+	return true;
 }

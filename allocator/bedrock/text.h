@@ -8,6 +8,7 @@
 #ifndef BEDROCK_TEXT_H
 #define BEDROCK_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,9 @@ struct bedrock_text {
 /* Writes to stderr; the argument is ignored. */
 void bedrock_text_to_stderr(void *argument, const char *text);
 
+/* Copies to the argument, which has BEDROCK_TEXT_BYTES: for what is shorter than that. */
+void bedrock_text_to_string(void *argument, const char *text);
+
 /* An empty text. Without a function it goes to stderr. */
 void bedrock_text_init(struct bedrock_text *text, bedrock_text_function *write, void *argument);
 
@@ -42,5 +46,11 @@ void bedrock_text_pad(struct bedrock_text *text, size_t column);
 
 /* Hand on what there is. */
 void bedrock_text_flush(struct bedrock_text *text);
+
+/*
+ * The number that stands at *at, which is moved behind it; UINT64_MAX for one that is larger.
+ * -> is there one?
+ */
+bool bedrock_text_read_number(const char **at, uint64_t *out);
 
 #endif

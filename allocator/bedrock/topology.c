@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "allocator/bedrock/os.h"
 #include "allocator/bedrock/text.h"
@@ -47,11 +46,6 @@ static uint32_t bedrock_topology_cpu_count(void)
 	return highest < BEDROCK_TOPOLOGY_CPUS ? highest + 1 : BEDROCK_TOPOLOGY_CPUS;
 }
 
-static void bedrock_topology_append(void *argument, const char *text)
-{
-	memcpy(argument, text, strlen(text) + 1);
-}
-
 /* The first of the siblings of a CPU, itself if that cannot be learnt. -> was it? */
 static bool bedrock_topology_first_sibling(uint32_t cpu, uint32_t *out)
 {
@@ -59,7 +53,7 @@ static bool bedrock_topology_first_sibling(uint32_t cpu, uint32_t *out)
 	char list[64];
 	struct bedrock_text text;
 
-	bedrock_text_init(&text, bedrock_topology_append, path);
+	bedrock_text_init(&text, bedrock_text_to_string, path);
 	bedrock_text_add(&text, BEDROCK_TOPOLOGY_ROOT "cpu");
 	bedrock_text_add_number(&text, cpu);
 	bedrock_text_add(&text, "/topology/thread_siblings_list");

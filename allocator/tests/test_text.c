@@ -72,3 +72,41 @@ Test(text, padding_counts_from_the_start_of_the_line)
 	bedrock_text_flush(&text);
 	cr_assert_str_eq(written, "long line\nab  c");
 }
+
+Test(text, number_is_read_up_to_what_is_none_and_too_large_a_one_is_the_largest)
+{
+	const char *at = "18446744073709551615 018446744073709551616:-1";
+	uint64_t number = 0;
+
+	cr_assert(bedrock_text_read_number(&at, &number));
+	cr_assert_eq(number, UINT64_MAX);
+	cr_assert_eq(*at++, ' ');
+	cr_assert(bedrock_text_read_number(&at, &number));
+	cr_assert_eq(number, UINT64_MAX);
+	cr_assert_eq(*at++, ':');
+	number = 7;
+	cr_assert_not(bedrock_text_read_number(&at, &number));
+	cr_assert_str_eq(at, "-1");
+	cr_assert_eq(number, 7);
+}
+
+Test(text, number_below_the_largest_is_what_it_says)
+{
+	const char *at = "18446744073709551614";
+	uint64_t number = 0;
+
+	cr_assert(bedrock_text_read_number(&at, &number));
+	cr_assert_eq(number, UINT64_MAX - 1);
+	cr_assert_eq(*at, '\0');
+}
+
+Test(text, string_is_copied_whole)
+{
+	char copy[BEDROCK_TEXT_BYTES];
+
+	bedrock_text_init(&text, bedrock_text_to_string, copy);
+	bedrock_text_add(&text, "cpu");
+	bedrock_text_add_number(&text, 12);
+	bedrock_text_flush(&text);
+	cr_assert_str_eq(copy, "cpu12");
+}
