@@ -8,10 +8,10 @@
  */
 #include "allocator/bedrock/background.h"
 
-#include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/os.h"
+#include "allocator/bedrock/thread.h"
 
 /* Address space; what is touched of it is two pages. Room for a program's static TLS. */
 #define BEDROCK_BACKGROUND_STACK_BYTES ((size_t)256 << 10)
@@ -34,7 +34,7 @@ static uint64_t bedrock_background_sleep_ns(const struct bedrock_heap *heap)
 
 static bool bedrock_background_is_alone(struct bedrock_heap *heap)
 {
-	/* Without thread caches nobody is counted. Pairs with bedrock_cache_end. */
+	/* Without thread caches nobody is counted. Pairs with bedrock_thread_end. */
 	return heap->options.is_tcache && heap->has_thread_key &&
 	       bedrock_load_acquire(&heap->live_caches) == 0;
 }
@@ -78,7 +78,7 @@ static void *bedrock_background_main(void *argument)
 {
 	struct bedrock_heap *heap = argument;
 
-	bedrock_cache_forgo();
+	bedrock_thread_forgo_cache();
 	bedrock_os_name_thread("bedrock-decay");
 	bedrock_background_loop(heap);
 	bedrock_store_release(&heap->background.is_running, false);

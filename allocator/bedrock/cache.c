@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The slow half of the thread caches: filling, emptying, sizing, birth and end.
+ * The slow half of the thread caches: filling, emptying and sizing.
  *
  * Magazines start small and double each time they turn out too small, out of a budget of bytes
  * that all classes of a thread share. A busy thread's budget grows in steps out of a pool that
  * all threads share. Classes that have had no slow path for a while give their magazines and
- * their share back. It is one thing: whatever changes a magazine changes the room, the budget and
- * the counts with it.
+ * their share back.
  */
 #include "allocator/bedrock/cache.h"
 
-#include "allocator/bedrock/background.h"
 #include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/link.h"
 #include "allocator/bedrock/misuse.h"
 #include "allocator/bedrock/owner.h"
-#include "allocator/bedrock/os.h"
+#include "allocator/bedrock/thread.h"
 
-#define BEDROCK_CACHE_TICK_EVERY 16u
 #define BEDROCK_CACHE_TRIM_EVERY 16u
 /* First magazine of a class: a page's worth, but not more blocks than this. */
 #define BEDROCK_CACHE_FIRST_BLOCKS 16u
@@ -30,84 +27,11 @@
 /* So many fresh blocks are linked at a time. */
 #define BEDROCK_CACHE_LINK_BLOCKS 64u
 
-/* Where a thread is in its life, as far as its cache is concerned. */
-enum bedrock_thread_phase {
-	BEDROCK_THREAD_NEW,
-	BEDROCK_THREAD_IN_BIRTH,
-	BEDROCK_THREAD_CACHED,
-	BEDROCK_THREAD_OVER,
-};
-
 __thread struct bedrock_front bedrock_front = {
 	.key_of_tiny = { BEDROCK_TINY_ROWS(BEDROCK_KEY_SHIFT) },
 };
 
 __thread struct bedrock_cache *bedrock_cache_current;
-
-static __thread enum bedrock_thread_phase bedrock_thread_phase
-	__attribute__((tls_model("initial-exec")));
-
-/* How often a thread that could have no cache goes without before it asks again. */
-#define BEDROCK_CACHE_HOLIDAY 16u
-static __thread uint32_t bedrock_thread_holiday __attribute__((tls_model("initial-exec")));
-
-/* Make the cache known to the thread's end. libc may allocate for this: see IN_BIRTH. */
-static struct bedrock_cache *bedrock_cache_adopt(struct bedrock_heap *heap,
-						 struct bedrock_cache *cache)
-{
-	if (bedrock_os_key_set(heap->thread_key, cache) != 0) {
-		bedrock_owner_put_cache(heap, cache);
-		bedrock_thread_phase = BEDROCK_THREAD_NEW;
-		bedrock_thread_holiday = BEDROCK_CACHE_HOLIDAY;
-		return NULL;
-	}
-	bedrock_add_relaxed(&heap->live_caches, 1);
-	bedrock_owner_set(cache, &bedrock_front);
-	bedrock_cache_current = cache;
-	bedrock_thread_phase = BEDROCK_THREAD_CACHED;
-	return cache;
-}
-
-static struct bedrock_cache *bedrock_cache_create(struct bedrock_heap *heap)
-{
-	if (!heap->has_thread_key || !bedrock_heap_caches(heap))
-		return NULL;
-	if (bedrock_thread_holiday > 0) {
-		bedrock_thread_holiday--;
-		return NULL;
-	}
-	struct bedrock_cache *cache = bedrock_owner_get_cache(heap);
-
-	if (!cache)
-		return NULL;
-	bedrock_thread_phase = BEDROCK_THREAD_IN_BIRTH;
-	cache->is_closed = heap->is_closed;
-	cache->budget_bytes = BEDROCK_CACHE_BASE_BYTES;
-	cache->spare_bytes = BEDROCK_CACHE_BASE_BYTES;
-	cache->thread_index = bedrock_add_relaxed(&heap->next_thread_arena, 1);
-	cache->tick_left = BEDROCK_CACHE_TICK_EVERY;
-	cache->trim_left = BEDROCK_CACHE_TRIM_EVERY;
-	cache->trim_class = 1;
-	cache->shrink_epoch = bedrock_load_relaxed(&heap->relief.shrink_epoch);
-	return bedrock_cache_adopt(heap, cache);
-}
-
-/* The calling thread's cache, or NULL: it cannot have one, not yet or not any more. */
-static inline struct bedrock_cache *bedrock_cache_get(void)
-{
-	if (bedrock_likely(bedrock_thread_phase == BEDROCK_THREAD_CACHED))
-		return bedrock_cache_current;
-	if (bedrock_thread_phase != BEDROCK_THREAD_NEW)
-		return NULL;
-	return bedrock_cache_create(&bedrock_heap);
-}
-
-uint32_t bedrock_cache_thread_index(void)
-{
-	if (bedrock_thread_phase == BEDROCK_THREAD_CACHED)
-		return bedrock_cache_current->thread_index;
-	return (uint32_t)((uintptr_t)&bedrock_thread_phase >> 12);
-}
 
 static void bedrock_cache_return_spare(struct bedrock_cache *cache, unsigned class_index)
 {
@@ -409,7 +333,7 @@ static int bedrock_cache_fill(struct bedrock_cache *cache, unsigned class_index)
 static void *bedrock_cache_alloc_direct(unsigned class_index)
 {
 	struct bedrock_heap *heap = &bedrock_heap;
-	struct bedrock_arena *arena = bedrock_heap_arena(heap, bedrock_cache_thread_index());
+	struct bedrock_arena *arena = bedrock_heap_arena(heap, bedrock_thread_index());
 	struct bedrock_list list;
 
 	if (bedrock_heap_take(heap, arena, class_index, 1, &list))
@@ -454,7 +378,7 @@ void *bedrock_cache_alloc_own(unsigned class_index)
 
 void *bedrock_cache_alloc(unsigned class_index)
 {
-	struct bedrock_cache *cache = bedrock_cache_get();
+	struct bedrock_cache *cache = bedrock_thread_cache();
 
 	if (!cache)
 		return bedrock_cache_alloc_direct(class_index);
@@ -542,7 +466,7 @@ bool bedrock_cache_free_own(void *block, unsigned class_index)
 
 void bedrock_cache_free(void *block, unsigned class_index)
 {
-	struct bedrock_cache *cache = bedrock_cache_get();
+	struct bedrock_cache *cache = bedrock_thread_cache();
 
 	if (!cache) {
 		bedrock_link_set(block, NULL);
@@ -565,6 +489,14 @@ void bedrock_cache_free(void *block, unsigned class_index)
 	bedrock_owner_leave(cache);
 }
 
+/* What the cache holds, and may hold, is nothing from now on. */
+static void bedrock_cache_drain(struct bedrock_cache *cache)
+{
+	bedrock_cache_empty(cache);
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++)
+		bedrock_cache_set_limit(cache, i, 0);
+}
+
 void bedrock_cache_close(void)
 {
 	struct bedrock_cache *cache = bedrock_cache_current;
@@ -572,9 +504,7 @@ void bedrock_cache_close(void)
 	if (!cache)
 		return;
 	bedrock_owner_enter(cache);
-	bedrock_cache_empty(cache);
-	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++)
-		bedrock_cache_set_limit(cache, i, 0);
+	bedrock_cache_drain(cache);
 	cache->is_closed = true;
 	bedrock_owner_leave(cache);
 }
@@ -583,7 +513,7 @@ bool bedrock_cache_flush(void)
 {
 	struct bedrock_cache *cache = bedrock_cache_current;
 
-	if (bedrock_thread_phase != BEDROCK_THREAD_CACHED)
+	if (!cache)
 		return false;
 	bedrock_owner_enter(cache);
 	bool had_any = bedrock_cache_empty(cache);
@@ -592,81 +522,23 @@ bool bedrock_cache_flush(void)
 	return had_any;
 }
 
-void bedrock_cache_end(void *argument)
+void bedrock_cache_begin(struct bedrock_cache *cache)
 {
-	struct bedrock_heap *heap = &bedrock_heap;
-	struct bedrock_cache *cache = argument;
+	cache->is_closed = bedrock_heap.is_closed;
+	cache->budget_bytes = BEDROCK_CACHE_BASE_BYTES;
+	cache->spare_bytes = BEDROCK_CACHE_BASE_BYTES;
+	cache->trim_left = BEDROCK_CACHE_TRIM_EVERY;
+	cache->trim_class = 1;
+	cache->shrink_epoch = bedrock_load_relaxed(&bedrock_heap.relief.shrink_epoch);
+}
 
-	bedrock_thread_phase = BEDROCK_THREAD_OVER;
-	bedrock_cache_current = NULL;
-	bedrock_owner_enter(cache);
-	bedrock_cache_empty(cache);
+void bedrock_cache_finish(struct bedrock_cache *cache)
+{
+	bedrock_cache_drain(cache);
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
-		bedrock_cache_set_limit(cache, i, 0);
 		cache->sides[i].is_touched = false;
 		cache->sides[i].has_missed = false;
 		cache->sides[i].returns_left = 0;
 	}
 	bedrock_cache_lower_budget(cache, 0);
-	bedrock_owner_set(cache, NULL);
-	bedrock_owner_leave(cache);
-	bedrock_owner_put_cache(heap, cache);
-	/* Pairs with the load in bedrock_background_is_alone. */
-	if (bedrock_sub_acq_rel(&heap->live_caches, 1) == 1)
-		bedrock_background_wake(&heap->background);
-}
-
-void bedrock_cache_forgo(void)
-{
-	bedrock_thread_phase = BEDROCK_THREAD_OVER;
-}
-
-bool bedrock_cache_set_thread_index(uint32_t index)
-{
-	struct bedrock_cache *cache = bedrock_cache_get();
-
-	if (cache)
-		cache->thread_index = index;
-	return cache != NULL;
-}
-
-bool bedrock_cache_is_tick(void)
-{
-	/* A thread that only has large blocks counts as a user of the allocator as well. */
-	struct bedrock_cache *cache = bedrock_cache_get();
-
-	if (!cache)
-		return true;
-	if (--cache->tick_left > 0)
-		return false;
-	cache->tick_left = BEDROCK_CACHE_TICK_EVERY;
-	return true;
-}
-
-bool bedrock_cache_is_settled(void)
-{
-	return bedrock_thread_phase == BEDROCK_THREAD_CACHED ||
-	       (bedrock_thread_phase == BEDROCK_THREAD_NEW && !bedrock_heap_caches(&bedrock_heap));
-}
-
-void bedrock_cache_lock_own(void)
-{
-	if (bedrock_cache_current)
-		bedrock_owner_enter(bedrock_cache_current);
-}
-
-void bedrock_cache_unlock_own(void)
-{
-	if (bedrock_cache_current)
-		bedrock_owner_leave(bedrock_cache_current);
-}
-
-void bedrock_cache_forget_others(void)
-{
-	struct bedrock_cache *own = bedrock_cache_current;
-
-	bedrock_store_relaxed(&bedrock_heap.live_caches, own ? 1 : 0);
-	bedrock_store_relaxed(&bedrock_heap.cache_pool_used_bytes,
-			      own ? own->budget_bytes - BEDROCK_CACHE_BASE_BYTES : 0);
-	bedrock_owner_forget_others(&bedrock_heap, own);
 }

@@ -214,29 +214,8 @@ void bedrock_cache_close(void);
 /* Return every block the calling thread's cache holds. -> did it hold any? */
 bool bedrock_cache_flush(void);
 
-/* The calling thread ends: return its blocks and its cache. For pthread_key_create. */
-void bedrock_cache_end(void *cache);
-
-/* The calling thread shall never have a cache; for the background thread. */
-void bedrock_cache_forgo(void);
-
-/* A number that is the same at each call of one thread, and often differs between threads. */
-uint32_t bedrock_cache_thread_index(void);
-
-/* Change that number. -> false if the thread has no cache to keep it in. */
-bool bedrock_cache_set_thread_index(uint32_t index);
-
-/* Count a slow path. -> is it time to look at the clock? */
-bool bedrock_cache_is_tick(void);
-
-/* Is the thread in the middle of its life, so that it may start another? */
-bool bedrock_cache_is_settled(void);
-
-/* Keep others out of the calling thread's cache during a fork, and let them in again. */
-void bedrock_cache_lock_own(void);
-void bedrock_cache_unlock_own(void);
-
-/* Forget all threads but this one: their stacks are gone. For the child of a fork. */
-void bedrock_cache_forget_others(void);
+/* Of a thread's life: its cache is empty, and may be filled; what it holds is returned for good. */
+void bedrock_cache_begin(struct bedrock_cache *cache);
+void bedrock_cache_finish(struct bedrock_cache *cache);
 
 #endif

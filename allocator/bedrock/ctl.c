@@ -15,6 +15,7 @@
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/os.h"
+#include "allocator/bedrock/thread.h"
 
 /* jemalloc's MALLCTL_ARENAS_ALL. */
 #define BEDROCK_CTL_ALL 4096u
@@ -255,7 +256,7 @@ static int bedrock_ctl_thread_arena(const struct bedrock_ctl_call *call, size_t 
 	rc = bedrock_ctl_read(call, &old_index, sizeof(old_index));
 	if (rc || !call->new_value)
 		return rc;
-	return bedrock_cache_set_thread_index(new_index) ? 0 : EAGAIN;
+	return bedrock_thread_set_index(new_index) ? 0 : EAGAIN;
 }
 
 static int bedrock_ctl_thread_flush(const struct bedrock_ctl_call *call, size_t offset)

@@ -4,12 +4,12 @@
  */
 #include "allocator/bedrock/decay.h"
 
-#include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/idle.h"
 #include "allocator/bedrock/os.h"
 #include "allocator/bedrock/pass.h"
+#include "allocator/bedrock/thread.h"
 
 #define BEDROCK_NS_PER_MS             UINT64_C(1000000)
 #define BEDROCK_DECAY_INTERVAL_MIN_NS (5 * BEDROCK_NS_PER_MS)
@@ -310,13 +310,13 @@ static bool bedrock_decay_is_ours(const struct bedrock_heap *heap, uint64_t now_
 
 void bedrock_decay_tick(struct bedrock_heap *heap)
 {
-	if (bedrock_likely(!bedrock_cache_is_tick()))
+	if (bedrock_likely(!bedrock_thread_is_tick()))
 		return;
 	uint64_t now_ns = bedrock_os_now_ns();
 	struct bedrock_arena *arena = bedrock_decay_next_arena(heap);
 
 	if (bedrock_load_relaxed(&heap->options.is_background_thread) &&
-	    bedrock_cache_is_settled() && !bedrock_load_relaxed(&heap->background.is_running) &&
+	    bedrock_thread_is_settled() && !bedrock_load_relaxed(&heap->background.is_running) &&
 	    bedrock_decay_resting_pages(heap) >= BEDROCK_DECAY_THREAD_PAGES)
 		bedrock_background_start(heap, now_ns);
 	if (!arena || !bedrock_decay_is_ours(heap, now_ns))

@@ -8,9 +8,9 @@
  * huge mappings that one of them was just making or unmapping: that is done without a lock, so the
  * child may have such a mapping, its charge, or both, and knows nothing of them.
  */
-#include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/os.h"
+#include "allocator/bedrock/thread.h"
 
 /* Arenas cannot appear meanwhile: arenas_lock is held. */
 static void bedrock_fork_take_arenas(struct bedrock_heap *heap)
@@ -55,7 +55,7 @@ static void bedrock_fork_prepare(void)
 	bedrock_lock_take(&heap->init_lock);
 	bedrock_lock_take(&heap->ctl.lock);
 	bedrock_lock_take(&heap->relief.lock);
-	bedrock_cache_lock_own();
+	bedrock_thread_lock_cache();
 	bedrock_lock_take(&heap->arenas_lock);
 	bedrock_lock_take(&heap->watch.lock);
 	bedrock_fork_take_arenas(heap);
@@ -74,7 +74,7 @@ static void bedrock_fork_release(void)
 	bedrock_fork_give_arenas(heap);
 	bedrock_lock_give(&heap->watch.lock);
 	bedrock_lock_give(&heap->arenas_lock);
-	bedrock_cache_unlock_own();
+	bedrock_thread_unlock_cache();
 	bedrock_lock_give(&heap->relief.lock);
 	bedrock_lock_give(&heap->ctl.lock);
 	bedrock_lock_give(&heap->init_lock);
@@ -85,7 +85,7 @@ static void bedrock_fork_child(void)
 {
 	bedrock_fork_release();
 	bedrock_background_forget(&bedrock_heap.background);
-	bedrock_cache_forget_others();
+	bedrock_thread_forget_others();
 	bedrock_relief_forget_others(&bedrock_heap.relief);
 }
 

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/cgroup.h"
 #include "allocator/bedrock/conf.h"
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/harden.h"
 #include "allocator/bedrock/os.h"
 #include "allocator/bedrock/report.h"
+#include "allocator/bedrock/thread.h"
 
 struct bedrock_heap bedrock_heap;
 
@@ -107,7 +107,7 @@ static void bedrock_heap_init_parts(struct bedrock_heap *heap)
 	bedrock_heap_configure(heap);
 	heap->space.is_watched = heap->options.is_annotate && bedrock_tell_is_heard();
 	bedrock_harden_start(heap);
-	heap->has_thread_key = bedrock_os_key_create(&heap->thread_key, bedrock_cache_end) == 0;
+	heap->has_thread_key = bedrock_os_key_create(&heap->thread_key, bedrock_thread_end) == 0;
 }
 
 void bedrock_heap_init(struct bedrock_heap *heap)

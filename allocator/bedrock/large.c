@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-#include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/misuse.h"
+#include "allocator/bedrock/thread.h"
 
 static inline bool bedrock_block_is_huge(const void *block)
 {
@@ -57,7 +57,7 @@ static void *bedrock_huge_block(const struct bedrock_large_request *request, boo
 static void *bedrock_large_block(const struct bedrock_large_request *request, bool *is_zero)
 {
 	struct bedrock_heap *heap = &bedrock_heap;
-	struct bedrock_arena *arena = bedrock_heap_arena(heap, bedrock_cache_thread_index());
+	struct bedrock_arena *arena = bedrock_heap_arena(heap, bedrock_thread_index());
 	struct bedrock_run *run;
 	size_t least_bytes = request->bytes ? request->bytes : 1;
 	struct bedrock_pages_request pages = {

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/thread.h"
 
 static uint64_t bedrock_pages_to_bytes(uint64_t pages)
 {
@@ -104,5 +104,5 @@ uint32_t bedrock_thread_arena(uint32_t *arena_count)
 
 	bedrock_heap_ensure(heap);
 	*arena_count = bedrock_load_relaxed(&heap->arena_count);
-	return bedrock_heap_arena(heap, bedrock_cache_thread_index())->index;
+	return bedrock_heap_arena(heap, bedrock_thread_index())->index;
 }

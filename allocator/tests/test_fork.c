@@ -13,6 +13,7 @@
 #include "allocator/bedrock/bedrock.h"
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/thread.h"
 
 TestSuite(fork, .timeout = 60);
 
@@ -119,7 +120,7 @@ Test(fork, child_is_rid_of_a_thief_that_was_just_looking_at_its_own_cache)
 {
 	bedrock_free(bedrock_malloc(10));
 	bedrock_store_relaxed(&bedrock_cache_current->lock.word, 1);
-	bedrock_cache_forget_others();
+	bedrock_thread_forget_others();
 	cr_assert_not(bedrock_lock_is_held(&bedrock_cache_current->lock));
 	cr_assert_not_null(bedrock_cache_current->front);
 }

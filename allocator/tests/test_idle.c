@@ -17,6 +17,7 @@
 #include "allocator/bedrock/idle.h"
 #include "allocator/bedrock/live.h"
 #include "allocator/bedrock/nap.h"
+#include "allocator/bedrock/thread.h"
 #include "allocator/tests/faults.h"
 
 #define BLOCKS      600
@@ -141,8 +142,8 @@ static void check_rooms(void)
 	struct bedrock_cache *cache = bedrock_cache_current;
 
 	/* Whatever others have done is settled by entering a slow path. */
-	bedrock_cache_lock_own();
-	bedrock_cache_unlock_own();
+	bedrock_thread_lock_cache();
+	bedrock_thread_unlock_cache();
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
 		uint32_t length = 0;
 
@@ -510,12 +511,12 @@ Test(idle, spare_magazines_and_fresh_blocks_are_taken_as_well)
 
 static void enter_a_slow_path(void)
 {
-	bedrock_cache_lock_own();
+	bedrock_thread_lock_cache();
 }
 
 static void leave_the_slow_path(void)
 {
-	bedrock_cache_unlock_own();
+	bedrock_thread_unlock_cache();
 }
 
 Test(idle, nothing_is_taken_of_a_thread_that_sleeps_inside_a_slow_path)
