@@ -58,8 +58,8 @@ enum bedrock_slab_list {
  *	carved_count <= capacity, and free_count is the length of the list `free`
  *	listed == PARTIAL exactly if free_count > 0
  *	listed == CARVING exactly if free_count == 0 and carved_count < capacity
- *	a slab with c(remote) > 0 is, or is about to be, on its bin's pending list or backlog
- *exactly once
+ *	a slab with c(remote) > 0 is, or is about to be, exactly once on its bin's pending list
+ *		or backlog
  *
  * `remote` packs the first block into the low 48 bits and the count into the high 16: user
  * addresses fit, since no mapping above 2^47 is ever asked for by hint.

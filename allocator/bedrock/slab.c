@@ -493,15 +493,18 @@ void bedrock_slab_return(unsigned class_index, void *head)
 
 void *bedrock_slab_return_first(unsigned class_index, void *head, uint32_t most, uint32_t *count)
 {
+	if (bedrock_unlikely(!bedrock_slab_holds(class_index, head)))
+		bedrock_slab_refuse(head);
 	struct bedrock_sheaf chain = bedrock_chain_of_one_slab(head, most);
 	void *rest = bedrock_link_next(chain.tail);
 
-	if (bedrock_unlikely(!bedrock_slab_holds(class_index, head)))
-		bedrock_slab_refuse(head);
+	/* What may be an address is looked at when somebody comes for it. */
+	if (bedrock_unlikely(rest && !bedrock_link_is_plausible(rest)))
+		bedrock_slab_accuse(chain.tail);
 	bedrock_sheaf_push(class_index, &chain);
 	*count = chain.count;
 	/* Whoever comes for the rest soon finds both lines it needs at hand. */
-	if (bedrock_link_is_plausible(rest)) {
+	if (rest) {
 		__builtin_prefetch(rest);
 		__builtin_prefetch(&bedrock_chunk_slab_of(rest)->remote, 1);
 	}

@@ -3,8 +3,8 @@
  * Slabs: blocks are apart, come back by one push per slab, and empty slabs give their pages.
  */
 #include <criterion/criterion.h>
-#include <signal.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -361,6 +361,27 @@ Test(slab, a_link_to_anywhere_is_found_when_the_list_is_returned, .signal = SIGA
 
 	block[0] = 0x4141414141414141;
 	bedrock_slab_return(CLASS_64, block);
+}
+
+Test(slab, a_link_to_anywhere_is_found_when_the_list_is_returned_in_pieces, .signal = SIGABRT)
+{
+	uintptr_t *block = take(2);
+	uint32_t count;
+
+	block[0] = 0x4141414141414141;
+	block = bedrock_slab_return_first(CLASS_64, block, 2, &count);
+	bedrock_slab_return_first(CLASS_64, block, 2, &count);
+}
+
+Test(slab, a_link_between_two_blocks_is_found_when_the_list_is_returned_in_pieces,
+     .signal = SIGABRT)
+{
+	uintptr_t *block = take(2);
+	uint32_t count;
+
+	block[0] += 16;
+	block = bedrock_slab_return_first(CLASS_64, block, 2, &count);
+	bedrock_slab_return_first(CLASS_64, block, 2, &count);
 }
 
 Test(slab, a_list_in_a_circle_is_found_when_it_is_returned, .signal = SIGABRT)
