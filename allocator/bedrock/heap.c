@@ -329,21 +329,21 @@ static int bedrock_heap_take_fresh_run(struct bedrock_heap *heap, struct bedrock
 }
 
 int bedrock_heap_take_run(struct bedrock_heap *heap, struct bedrock_arena *first,
-			  struct bedrock_pages_request *request, struct bedrock_run **out,
+			  struct bedrock_pages_request request, struct bedrock_run **out,
 			  bool *is_zero)
 {
 	/* No chunk has that much room. */
-	if (2 * request->page_count > BEDROCK_RUN_PAGES_MAX)
-		request->is_growing = false;
-	if (bedrock_heap_take_rested_run(heap, first, *request, out, is_zero) == 0)
+	if (2 * request.page_count > BEDROCK_RUN_PAGES_MAX)
+		request.is_growing = false;
+	if (bedrock_heap_take_rested_run(heap, first, request, out, is_zero) == 0)
 		return 0;
-	if (bedrock_likely(bedrock_heap_take_fresh_run(heap, first, *request, out, is_zero) == 0))
+	if (bedrock_likely(bedrock_heap_take_fresh_run(heap, first, request, out, is_zero) == 0))
 		return 0;
-	request->is_growing = false;
-	request->may_grow = false;
-	if (bedrock_heap_take_run_anywhere(heap, request, out, is_zero) == 0)
+	request.is_growing = false;
+	request.may_grow = false;
+	if (bedrock_heap_take_run_anywhere(heap, &request, out, is_zero) == 0)
 		return 0;
-	request->may_grow = true;
+	request.may_grow = true;
 	bedrock_heap_relieve(heap);
-	return bedrock_pages_alloc(&first->pages, request, out, is_zero);
+	return bedrock_pages_alloc(&first->pages, &request, out, is_zero);
 }

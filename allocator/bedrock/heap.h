@@ -130,7 +130,7 @@ int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first, un
 
 /* The same for a large run. */
 int bedrock_heap_take_run(struct bedrock_heap *heap, struct bedrock_arena *first,
-			  struct bedrock_pages_request *request, struct bedrock_run **out,
+			  struct bedrock_pages_request request, struct bedrock_run **out,
 			  bool *is_zero);
 
 /* Drop every kept huge mapping, and those in quarantine: the last resort before an allocation

@@ -60,14 +60,14 @@ static void *bedrock_large_block(const struct bedrock_large_request *request, bo
 	struct bedrock_arena *arena = bedrock_heap_arena(heap, bedrock_thread_index());
 	struct bedrock_run *run;
 	size_t least_bytes = request->bytes ? request->bytes : 1;
-	struct bedrock_pages_request pages = {
+	const struct bedrock_pages_request pages = {
 		.page_count = bedrock_large_pages(least_bytes),
 		.align_pages = bedrock_large_pages(request->align_bytes),
 		.class_index = BEDROCK_CLASS_LARGE,
 		.is_growing = request->is_growing,
 	};
 
-	if (bedrock_heap_take_run(heap, arena, &pages, &run, is_zero))
+	if (bedrock_heap_take_run(heap, arena, pages, &run, is_zero))
 		return NULL;
 	arena = bedrock_run_chunk(run)->arena;
 	bedrock_add_relaxed(&arena->large_pages, pages.page_count);

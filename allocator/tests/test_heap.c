@@ -78,7 +78,7 @@ static struct bedrock_arena *other_beside_rested(uint32_t rested_pages)
 
 static const struct bedrock_arena *arena_of_run(struct bedrock_arena *first, uint32_t pages)
 {
-	struct bedrock_pages_request request = {
+	const struct bedrock_pages_request request = {
 		.page_count = pages,
 		.align_pages = 1,
 		.class_index = BEDROCK_CLASS_LARGE,
@@ -86,7 +86,7 @@ static const struct bedrock_arena *arena_of_run(struct bedrock_arena *first, uin
 	struct bedrock_run *run;
 	bool is_zero;
 
-	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, first, &request, &run, &is_zero), 0);
+	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, first, request, &run, &is_zero), 0);
 	cr_assert_not(is_zero && bedrock_run_chunk(run)->arena != first, "what rests was in use");
 	return bedrock_run_chunk(run)->arena;
 }
@@ -145,7 +145,7 @@ Test(heap, what_came_back_to_other_classes_is_collected_before_fresh_pages_are_t
 Test(heap, growing_run_comes_from_pages_at_rest_before_it_gets_room)
 {
 	struct bedrock_arena *other = other_beside_rested(50);
-	struct bedrock_pages_request request = {
+	const struct bedrock_pages_request request = {
 		.page_count = 50,
 		.align_pages = 1,
 		.class_index = BEDROCK_CLASS_LARGE,
@@ -154,17 +154,16 @@ Test(heap, growing_run_comes_from_pages_at_rest_before_it_gets_room)
 	struct bedrock_run *runs[2];
 	bool is_zero;
 
-	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, other, &request, &runs[0], &is_zero), 0);
+	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, other, request, &runs[0], &is_zero), 0);
 	cr_assert_eq(bedrock_run_chunk(runs[0])->arena, &bedrock_heap.first_arena);
-	request.is_growing = true;
-	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, other, &request, &runs[1], &is_zero), 0);
+	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, other, request, &runs[1], &is_zero), 0);
 	cr_assert_eq(bedrock_run_chunk(runs[1])->arena, other);
 	cr_assert_eq(bedrock_pages_extend(&other->pages, runs[1], 100), 0);
 }
 
 Test(heap, growing_run_is_content_without_room_when_no_chunk_is_to_be_had)
 {
-	struct bedrock_pages_request request = {
+	const struct bedrock_pages_request request = {
 		.page_count = 400,
 		.align_pages = 1,
 		.class_index = BEDROCK_CLASS_LARGE,
@@ -175,10 +174,9 @@ Test(heap, growing_run_is_content_without_room_when_no_chunk_is_to_be_had)
 	bool is_zero;
 
 	bedrock_store_relaxed(&bedrock_heap.arena_count, 1);
-	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, arena, &request, &run, &is_zero), 0);
+	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, arena, request, &run, &is_zero), 0);
 	faults.mmap.error = ENOMEM;
-	request.is_growing = true;
-	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, arena, &request, &run, &is_zero), 0);
+	cr_assert_eq(bedrock_heap_take_run(&bedrock_heap, arena, request, &run, &is_zero), 0);
 	cr_assert_eq(arena->pages.chunk_count, 1);
 	cr_assert_gt(faults.mmap.hit, 0);
 }
