@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench_peers import allocators, environment, geometric_mean, ratio_to_best, turns
+from bench_peers import allocators, environment, geometric_mean, print_row, ratio_to_best, turns
 
 PR_SET_THP_DISABLE = 41
 TIMEOUT_S = 120
@@ -48,6 +48,9 @@ class Bench:
         self.peers = allocators(build)
         only = [name for name in os.environ.get("ROWS", "").split(",") if name]
         names = [os.path.basename(path)[6:] for path in glob.glob(build + "/bench/bench_*") if not path.endswith(".d")]
+        unknown = set(only) - set(names) - {"insert-scan", "traces"}
+        if unknown:
+            sys.exit("ROWS: there is no " + ", ".join(sorted(unknown)))
         self.rows = [name for name in sorted(names) if not only or name in only]
         self.is_scanning = not only or "insert-scan" in only
         paths = glob.glob("scenarios/traces/*.hqtrace") if not only or "traces" in only else []
@@ -127,16 +130,6 @@ def least(samples, key):
 def median(samples, key):
     values = [sample[key] for sample in samples if sample.get(key) is not None]
     return statistics.median(values) if values else None
-
-
-def print_row(title, values, unit, digits=0):
-    """The ratio of each allocator to the best peer, and bedrock's own figure."""
-    cells = ""
-    for peer in values:
-        ratio = ratio_to_best(values, peer)
-        cells += f"{ratio:10.2f}" if ratio else f"{'-':>10}"
-    own = values.get("bedrock")
-    print(f"{title:14}{cells}   {'-' if own is None else f'{own:.{digits}f} {unit}'}", flush=True)
 
 
 def print_head(title, peers):

@@ -57,3 +57,13 @@ def ratio_to_best(values, name):
 def geometric_mean(values):
     values = [value for value in values if value]
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def print_row(title, values, unit, digits=0):
+    """The ratio of each allocator to the best peer, and bedrock's own figure."""
+    cells = ""
+    for peer in values:
+        ratio = ratio_to_best(values, peer)
+        cells += f"{ratio:10.2f}" if ratio else f"{'-':>10}"
+    own = values.get("bedrock")
+    print(f"{title:14}{cells}   {'-' if own is None else f'{own:.{digits}f} {unit}'}", flush=True)

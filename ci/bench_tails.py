@@ -9,11 +9,12 @@ import statistics
 import subprocess
 import sys
 
-from bench_peers import allocators, environment, ratio_to_best, turns
+from bench_peers import allocators, environment, print_row, turns
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 TIMEOUT_S = 120
-ROWS = [f"{call}_{quantile}_ns" for call in ("malloc", "free") for quantile in ("p50", "p99", "p99_9", "p99_99")]
+UNITS = {f"{call}_{quantile}_ns": "ns" for call in ("malloc", "free") for quantile in ("p50", "p99", "p99_9", "p99_99")}
+UNITS.update({"cpu_us": "us", "faults": "", "peak_kib": "KiB"})
 
 
 def run(build, path):
@@ -27,15 +28,6 @@ def run(build, path):
     return None if done.returncode else dict(zip(words[::2], map(int, words[1::2])))
 
 
-def print_row(title, values, unit):
-    cells = ""
-    for peer in values:
-        ratio = ratio_to_best(values, peer)
-        cells += f"{ratio:10.2f}" if ratio else f"{'-':>10}"
-    own = values.get("bedrock")
-    print(f"{title:14}{cells}   {'-' if own is None else f'{own:.0f} {unit}'}", flush=True)
-
-
 def main():
     build = sys.argv[1]
     peers = allocators(build)
@@ -45,10 +37,10 @@ def main():
         if figures:
             samples[peer].append(figures)
     print(f"{'ratio to best':14}" + "".join(f"{peer:>10}" for peer in peers))
-    for row in ROWS + ["cpu_us", "faults", "peak_kib"]:
+    for row, unit in UNITS.items():
         for title, pick in ((row.removesuffix("_ns"), statistics.median), ("  least", min)):
             values = {peer: pick([run[row] for run in runs]) for peer, runs in samples.items() if runs}
-            print_row(title, values, row.rsplit("_", 1)[-1] if "_" in row else "")
+            print_row(title, values, unit)
 
 
 main()
