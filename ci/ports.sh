@@ -13,7 +13,6 @@ left_out="\
 aarch64 test_background background/child_of_a_fork_starts_its_own the emulator loses its way after a fork of several threads
 aarch64 test_bounded * counts against a clock that runs on
 aarch64 test_cache cache/no_free_pays_for_more_than_one_slab a look at the clock comes in between where all is slow
-aarch64 test_failures * minutes under emulation
 aarch64 test_fork * the emulator loses its way after a fork of several threads
 aarch64 test_guarded guarded/a_freed_block_is_charged_its_header_only what is resident is the emulator's to say
 aarch64 test_guarded guarded/access_beside_a_block_faults the emulator says more than the program
@@ -24,7 +23,7 @@ aarch64 test_limit limit/no_page_of_a_chunk_becomes_a_huge_one flags of mappings
 aarch64 test_limit limit/parts_add_up_and_the_kernel_never_holds_more a look at the clock comes in between where all is slow
 aarch64 test_machines * minutes under emulation
 aarch64 test_model * minutes under emulation
-aarch64 test_purges * minutes under emulation
+aarch64 test_purges * counts against a clock that runs on
 aarch64 test_relief * counts against a clock that runs on
 aarch64 test_space space/first_mapping_is_trimmed_and_later_ones_cost_one_call the emulator chooses other places
 aarch64 test_sweep * minutes under emulation"
