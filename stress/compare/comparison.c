@@ -141,9 +141,10 @@ static enum hq_change judge_one(const struct hq_comparison *comparison,
 {
 	if (difference->q <= comparison->discovery)
 		return difference->b < difference->a ? HQ_CHANGE_LOWER : HQ_CHANGE_HIGHER;
-	if (hq_difference_reach(difference) > comparison->resolution)
-		return HQ_CHANGE_UNSTABLE;
-	return HQ_CHANGE_SAME;
+	/* The reach is no number where A was 0 and both ends are infinite: nothing is ruled out. */
+	if (hq_difference_reach(difference) <= comparison->resolution)
+		return HQ_CHANGE_SAME;
+	return HQ_CHANGE_UNSTABLE;
 }
 
 /* Raises each p to what the number of questions demands. */

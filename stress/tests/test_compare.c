@@ -169,54 +169,53 @@ static struct hq_comparison new_comparison(void)
 	};
 }
 
-static size_t count_changed(const struct hq_comparison *comparison)
+static bool is_changed(const struct hq_series_of_pairs *series)
 {
-	size_t changed = 0;
+	return series->difference.change == HQ_CHANGE_LOWER ||
+	       series->difference.change == HQ_CHANGE_HIGHER;
+}
 
-	for (size_t i = 0; i < comparison->count; i++) {
-		const enum hq_change change = comparison->series[i].difference.change;
+/* Of many comparisons: those with a change, and planted ones that were called higher. */
+struct tally {
+	int alarmed, found;
+};
 
-		changed += change == HQ_CHANGE_LOWER || change == HQ_CHANGE_HIGHER;
+static struct tally compare_often(unsigned long seed, int rounds, int planted, double shift)
+{
+	gsl_rng *draws = gsl_rng_alloc(gsl_rng_mt19937);
+	struct tally tally = { 0, 0 };
+
+	gsl_rng_set(draws, seed);
+	for (int round = 0; round < rounds; round++) {
+		struct hq_comparison comparison = new_comparison();
+		bool alarmed = false;
+
+		draw(&comparison, draws, 10, planted, shift);
+		cr_assert_eq(hq_comparison_judge(&comparison), 0);
+		for (size_t i = 0; i < comparison.count; i++)
+			alarmed = alarmed || is_changed(&comparison.series[i]);
+		for (int i = 0; i < planted; i++)
+			tally.found += comparison.series[i].difference.change == HQ_CHANGE_HIGHER;
+		tally.alarmed += alarmed;
+		hq_comparison_clear(&comparison);
 	}
-	return changed;
+	gsl_rng_free(draws);
+	return tally;
 }
 
 Test(compare, without_a_difference_one_comparison_in_twenty_raises_an_alarm_at_most)
 {
-	gsl_rng *draws = gsl_rng_alloc(gsl_rng_mt19937);
-	int alarmed = 0;
+	const int alarmed = compare_often(42, 1000, 0, 0.0).alarmed;
 
-	gsl_rng_set(draws, 42);
-	for (int round = 0; round < 400; round++) {
-		struct hq_comparison comparison = new_comparison();
-
-		draw(&comparison, draws, 10, 0, 0.0);
-		cr_assert_eq(hq_comparison_judge(&comparison), 0);
-		alarmed += count_changed(&comparison) > 0;
-		hq_comparison_clear(&comparison);
-	}
-	gsl_rng_free(draws);
-	/* 20 of 400 are expected at most; 34 would be three deviations above that. */
-	cr_expect_leq(alarmed, 34, "%d of 400 comparisons of the same raised an alarm", alarmed);
+	/* 50 are expected at most, with a deviation of 7; 71 would be three of them above. */
+	cr_expect_leq(alarmed, 71, "%d of 1000 comparisons of the same raised an alarm", alarmed);
 }
 
 Test(compare, planted_differences_of_three_deviations_are_found)
 {
-	gsl_rng *draws = gsl_rng_alloc(gsl_rng_mt19937);
-	size_t found = 0;
+	const int found = compare_often(7, 50, 4, 0.09).found;
 
-	gsl_rng_set(draws, 7);
-	for (int round = 0; round < 50; round++) {
-		struct hq_comparison comparison = new_comparison();
-
-		draw(&comparison, draws, 10, 4, 0.09);
-		cr_assert_eq(hq_comparison_judge(&comparison), 0);
-		for (int metric = 0; metric < 4; metric++)
-			found += comparison.series[metric].difference.change == HQ_CHANGE_HIGHER;
-		hq_comparison_clear(&comparison);
-	}
-	gsl_rng_free(draws);
-	cr_expect_geq(found, 180, "%zu of 200 planted differences were found", found);
+	cr_expect_geq(found, 180, "%d of 200 planted differences were found", found);
 }
 
 Test(compare, a_metric_that_one_run_did_not_show_is_left_out)
@@ -246,6 +245,23 @@ Test(compare, wide_series_without_a_difference_are_unstable_not_the_same)
 		hq_comparison_add(&comparison, HQ_SIDE_B, pair, &wide, b[pair]);
 	}
 	cr_assert_eq(hq_comparison_judge(&comparison), 0);
+	cr_expect_eq(comparison.series[0].difference.change, HQ_CHANGE_UNSTABLE);
+	hq_comparison_clear(&comparison);
+}
+
+Test(compare, a_rise_from_nothing_that_is_not_certain_is_unstable_not_the_same)
+{
+	struct hq_comparison comparison = new_comparison();
+	const struct hq_series_of_pairs rare = { .metric = "rare.max" };
+	const double b[] = { 3, 1, 2, 4 };
+
+	/* Four pairs cannot give a chance below 1 in 8, but the interval lies above 0. */
+	for (size_t pair = 0; pair < 4; pair++) {
+		hq_comparison_add(&comparison, HQ_SIDE_A, pair, &rare, 0.0);
+		hq_comparison_add(&comparison, HQ_SIDE_B, pair, &rare, b[pair]);
+	}
+	cr_assert_eq(hq_comparison_judge(&comparison), 0);
+	cr_expect_gt(comparison.series[0].difference.low, 0.0);
 	cr_expect_eq(comparison.series[0].difference.change, HQ_CHANGE_UNSTABLE);
 	hq_comparison_clear(&comparison);
 }
