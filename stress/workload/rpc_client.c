@@ -67,24 +67,6 @@ static void fill(uint8_t *bytes, uint64_t count, uint64_t number)
 		bytes[i] = (uint8_t)((number + i) * 0x9e3779b97f4a7c15ull >> 56);
 }
 
-static bool send_request(struct rpc *self, int socket, uint64_t number, uint64_t bytes)
-{
-	uint8_t *const body = hq_heap_alloc(self->heap, bytes);
-	struct rpc_header header = { .number = number, .bytes = (uint32_t)bytes };
-
-	if (body == NULL) {
-		hq_heap_missed(self->heap);
-		return false;
-	}
-	fill(body, bytes, number);
-	header.sum = rpc_sum(body, bytes);
-	const bool sent =
-		rpc_write(socket, &header, sizeof(header)) && rpc_write(socket, body, bytes);
-
-	hq_heap_free(self->heap, body, bytes);
-	return sent;
-}
-
 /* The bytes of a reply, read into a buffer of its own and checked. */
 static bool read_reply(struct rpc *self, int socket, const struct rpc_header *header)
 {
@@ -128,6 +110,25 @@ static bool await_reply(struct rpc *self, int socket, uint64_t number)
 	return read_reply(self, socket, &header);
 }
 
+/* A request and its reply. False: the connection is of no more use. */
+static bool exchange(struct rpc *self, int socket, uint64_t number, uint64_t bytes)
+{
+	uint8_t *const body = hq_heap_alloc(self->heap, bytes);
+	struct rpc_header header = { .number = number, .bytes = (uint32_t)bytes };
+
+	if (body == NULL) {
+		hq_heap_missed(self->heap);
+		return true;
+	}
+	fill(body, bytes, number);
+	header.sum = rpc_sum(body, bytes);
+	const bool sent =
+		rpc_write(socket, &header, sizeof(header)) && rpc_write(socket, body, bytes);
+
+	hq_heap_free(self->heap, body, bytes);
+	return sent && await_reply(self, socket, number);
+}
+
 /* Sleeps until the next request is due; returns by how much it is late. */
 static uint64_t await_turn(struct rpc *self)
 {
@@ -164,8 +165,7 @@ static void call(struct rpc *self, uint64_t number)
 	if (!open_connection(self, index)) {
 		hq_heap_missed(self->heap);
 		hq_host_sleep_ns(HQ_MS);
-	} else if (send_request(self, client->sockets[index], number, bytes) &&
-		   !await_reply(self, client->sockets[index], number)) {
+	} else if (!exchange(self, client->sockets[index], number, bytes)) {
 		close_connection(client, index);
 	}
 	hq_heap_op_end(self->heap);
