@@ -317,6 +317,9 @@ static int conclude(struct compare *compare, const char *scenario, struct hq_rep
 		complain(outcome->trouble);
 		return outcome->worst == HQ_VERDICT_FAIL ? HQ_EXIT_FAIL : HQ_EXIT_ERROR;
 	}
+	/* The figures count, but perhaps not for what the scenario wanted to happen. */
+	if (outcome->doubt[0])
+		complain(outcome->doubt);
 	if (hq_comparison_judge(&compare->comparison) == 0)
 		status = report(compare, scenario, files);
 	else
@@ -324,22 +327,10 @@ static int conclude(struct compare *compare, const char *scenario, struct hq_rep
 	return outcome->interrupted_by ? 128 + outcome->interrupted_by : status;
 }
 
-static struct hq_suite_settings suite_settings(const struct compare *compare)
-{
-	const struct hq_settings *settings = &compare->invocation->settings;
-
-	return (struct hq_suite_settings){
-		.results = strcmp(settings->results, "none") == 0 ? NULL : settings->results,
-		.quiet = settings->quiet,
-		.colorless = settings->color == HQ_COLOR_NEVER,
-		.program = compare->invocation->path,
-	};
-}
-
 static int run_pairs(struct compare *compare, struct hq_report_files *files)
 {
 	const struct hq_settings *settings = &compare->invocation->settings;
-	const struct hq_suite_settings suite = suite_settings(compare);
+	struct hq_suite_settings suite = hq_suite_settings_of(compare->invocation);
 	const size_t own = compare->scenario.compare.pairs ? (size_t)compare->scenario.compare.pairs
 							   : PAIRS_USUAL;
 	const size_t usual = settings->budget_ns ? HQ_PAIRS_MAX : own;
@@ -353,6 +344,7 @@ static int run_pairs(struct compare *compare, struct hq_report_files *files)
 	char scenario[sizeof(sides[0].scenario)];
 	struct hq_error error;
 
+	suite.program_owns_output = false; /* standard output is the report's */
 	strcpy(scenario, compare->sides[HQ_SIDE_A].plans[0].scenario);
 	for (int side = 0; side < 2; side++) {
 		mark_side(compare, side);

@@ -82,7 +82,7 @@ static void list_cases(const struct hq_cases *cases)
 	       cases->count == 1 ? "" : "s", skipped);
 }
 
-static struct hq_suite_settings suite_settings(const struct hq_invocation *invocation)
+struct hq_suite_settings hq_suite_settings_of(const struct hq_invocation *invocation)
 {
 	const struct hq_settings *settings = &invocation->settings;
 
@@ -143,7 +143,7 @@ static int write_reports(const struct hq_invocation *invocation, struct hq_repor
 static int run_and_report(const struct hq_invocation *invocation, const struct hq_cases *cases,
 			  struct hq_report_files *files, struct hq_suite_run *run)
 {
-	const struct hq_suite_settings settings = suite_settings(invocation);
+	const struct hq_suite_settings settings = hq_suite_settings_of(invocation);
 	struct hq_error error;
 
 	if (hq_suite_run(cases->plans, cases->count, &settings, run, &error)) {
@@ -163,7 +163,7 @@ static int run_and_report(const struct hq_invocation *invocation, const struct h
 int hq_cases_run(const struct hq_invocation *invocation, const struct hq_cases *cases,
 		 struct hq_suite_run *run)
 {
-	const struct hq_suite_settings settings = suite_settings(invocation);
+	const struct hq_suite_settings settings = hq_suite_settings_of(invocation);
 	struct hq_report_files files;
 	const char *names[FORMATS_MAX];
 	struct hq_error error;

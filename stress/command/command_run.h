@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `run`, `replay` and `compare` have in common: a place for results, running cases that were
- * made, and reporting on them.
+ * What `run`, `replay`, `compare` and `sweep` have in common: a place for results, running cases
+ * that were made, and reporting on them.
  */
 #ifndef HQ_STRESS_COMMAND_COMMAND_RUN_H
 #define HQ_STRESS_COMMAND_COMMAND_RUN_H
 
 #include "stress/command/cases.h"
 #include "stress/control/suite.h"
+
+/* As they were asked for; strings are borrowed. */
+struct hq_suite_settings hq_suite_settings_of(const struct hq_invocation *invocation);
 
 /*
  * Runs and reports. The exit status; `run` (to be cleared by the caller) is for those who want to

@@ -20,6 +20,7 @@
 #include "stress/command/commands.h"
 #include "stress/command/grid.h"
 #include "stress/command/report_files.h"
+#include "stress/command/trouble.h"
 #include "stress/command/version.h"
 #include "stress/compare/frontier.h"
 #include "stress/compare/permute.h"
@@ -39,8 +40,8 @@ struct point {
 	size_t rounds;
 	double median[METRICS_MAX];
 	bool on_frontier;
-	enum hq_verdict worst;
 	char trouble[300];
+	char doubt[300]; /* of the first run that was inconclusive */
 };
 
 struct sweep {
@@ -54,6 +55,7 @@ struct sweep {
 	size_t rounds;
 	size_t *order; /* which point each run is of */
 	size_t ended;
+	size_t whole_rounds; /* in which every combination ran to its end */
 	uint64_t started_ns, wall_ns;
 	int interrupted_by;
 };
@@ -179,22 +181,22 @@ static void enter(struct sweep *sweep, struct point *point, const struct hq_resu
 /* A combination that breaks something is no choice, however fast it is. */
 static void note_trouble(struct point *point, const struct hq_result *result)
 {
-	const char *why = result->reason;
-
-	if (result->verdict != HQ_VERDICT_FAIL && result->verdict != HQ_VERDICT_ERROR)
-		return;
-	if (!why[0] && result->findings.count)
-		why = result->findings.list[0].text;
-	point->worst = result->verdict;
-	snprintf(point->trouble, sizeof(point->trouble), "%.290s", why);
+	if (hq_is_trouble(result->verdict))
+		snprintf(point->trouble, sizeof(point->trouble), "%.290s",
+			 hq_trouble_reason(result));
+	if (result->verdict == HQ_VERDICT_INCONCLUSIVE && !point->doubt[0])
+		snprintf(point->doubt, sizeof(point->doubt), "%.290s", hq_trouble_reason(result));
 }
 
 static bool on_result(void *cookie, const struct hq_result *result)
 {
 	struct sweep *sweep = cookie;
-	struct point *point = &sweep->points[sweep->order[sweep->ended++]];
+	struct point *point = &sweep->points[sweep->order[sweep->ended]];
 	const uint64_t budget_ns = sweep->invocation->settings.budget_ns;
 
+	if (hq_suite_interrupted())
+		return true;
+	sweep->ended++;
 	enter(sweep, point, result);
 	note_trouble(point, result);
 	/* Whole rounds only: every combination has as many runs as any other. */
@@ -202,20 +204,18 @@ static bool on_result(void *cookie, const struct hq_result *result)
 	       hq_now_ns() - sweep->started_ns >= budget_ns;
 }
 
+/* An interrupted suite ends anywhere. */
+static void keep_whole_rounds(struct sweep *sweep)
+{
+	sweep->whole_rounds = sweep->ended / sweep->grid.points;
+	for (size_t i = 0; i < sweep->grid.points; i++)
+		sweep->points[i].rounds = sweep->whole_rounds;
+}
+
 static int run_all(struct sweep *sweep)
 {
-	const struct hq_settings *settings = &sweep->invocation->settings;
 	const size_t count = sweep->grid.points * sweep->rounds;
-	const struct hq_suite_settings suite = {
-		.results = strcmp(settings->results, "none") == 0 ? NULL : settings->results,
-		.jobs = 1,
-		.quiet = settings->quiet,
-		.colorless = settings->color == HQ_COLOR_NEVER,
-		.program = sweep->invocation->path,
-		.all_metrics = true,
-		.enough = on_result,
-		.enough_cookie = sweep,
-	};
+	struct hq_suite_settings suite = hq_suite_settings_of(sweep->invocation);
 	struct hq_plan *plans = calloc(count, sizeof(*plans));
 	struct hq_suite_run run = { .results = NULL };
 	struct hq_error error = { "out of memory" };
@@ -225,6 +225,11 @@ static int run_all(struct sweep *sweep)
 		free(plans);
 		return complain(error.text);
 	}
+	suite.jobs = 1;
+	suite.program_owns_output = false; /* standard output is the report's */
+	suite.all_metrics = true;
+	suite.enough = on_result;
+	suite.enough_cookie = sweep;
 	draw_order(sweep);
 	for (size_t i = 0; plans && i < count; i++)
 		plans[i] = sweep->points[sweep->order[i]].plan;
@@ -233,6 +238,7 @@ static int run_all(struct sweep *sweep)
 		status = hq_suite_run(plans, count, &suite, &run, &error);
 	sweep->wall_ns = hq_now_ns() - sweep->started_ns;
 	sweep->interrupted_by = run.interrupted_by;
+	keep_whole_rounds(sweep);
 	hq_suite_clear(&run);
 	free(plans);
 	if (!status)
@@ -289,8 +295,8 @@ static const char *last_line(const struct sweep *sweep, char *text, size_t size)
 	}
 	snprintf(text, size,
 		 "%s: %zu combinations, %zu rounds: %zu on the frontier, %zu failed (%.1f s)",
-		 sweep->points[0].plan.scenario, sweep->grid.points,
-		 sweep->ended / sweep->grid.points, frontier, failed, (double)sweep->wall_ns / 1e9);
+		 sweep->points[0].plan.scenario, sweep->grid.points, sweep->whole_rounds, frontier,
+		 failed, (double)sweep->wall_ns / 1e9);
 	return text;
 }
 
@@ -319,7 +325,8 @@ static int print_text(const struct sweep *sweep, FILE *stream)
 					? "-"
 					: hq_value_print(value, sizeof(value), sweep->units[j],
 							 point->median[j]));
-		fprintf(stream, "%s%s\n", point->trouble[0] ? "  failed: " : "", point->trouble);
+		fprintf(stream, "%s%s", point->trouble[0] ? "  failed: " : "", point->trouble);
+		fprintf(stream, "%s%s\n", point->doubt[0] ? "  inconclusive: " : "", point->doubt);
 	}
 	fprintf(stream, "\n  * nothing else is as good in every column\n\n%s\n",
 		last_line(sweep, line, sizeof(line)));
@@ -347,6 +354,7 @@ static json_t *point_json(const struct sweep *sweep, const struct point *point)
 	json_object_set_new(one, "settings", json_string(point->name));
 	json_object_set_new(one, "frontier", json_boolean(point->on_frontier));
 	json_object_set_new(one, "failed", json_string(point->trouble));
+	json_object_set_new(one, "inconclusive", json_string(point->doubt));
 	json_object_set_new(one, "metrics", values);
 	return one;
 }
@@ -402,7 +410,7 @@ static int conclude(struct sweep *sweep, struct hq_report_files *files)
 {
 	int status = 0;
 
-	if (sweep->ended < sweep->grid.points)
+	if (!sweep->whole_rounds)
 		status = complain("not one whole round was run: nothing can be told");
 	else if (find_frontier(sweep))
 		status = complain("out of memory");

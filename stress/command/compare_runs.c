@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "injectors/clock.h"
+#include "stress/command/trouble.h"
 
 #define PAIRS_LEAST 5 /* before a width means anything */
 
@@ -99,26 +100,22 @@ static void enter(struct runs *runs, const struct hq_result *result)
 	enter_parts(runs, pair, side, result);
 }
 
-/* A known failure is no news, and a fault that was not seen to fire no reason to stop. */
-static bool is_trouble(enum hq_verdict verdict)
+static void say(const struct runs *runs, const struct hq_result *result, char *text, size_t size)
 {
-	return verdict == HQ_VERDICT_FAIL || verdict == HQ_VERDICT_ERROR ||
-	       verdict == HQ_VERDICT_SKIP;
+	snprintf(text, size, "%s on side %s: %.480s", hq_verdict_name(result->verdict),
+		 runs->side_of[runs->ended] == HQ_SIDE_A ? "A" : "B", hq_trouble_reason(result));
 }
 
 static void note_trouble(struct runs *runs, const struct hq_result *result)
 {
 	struct hq_compare_outcome *outcome = runs->outcome;
-	const char *why = result->reason;
 
-	if (!is_trouble(result->verdict) || result->verdict <= outcome->worst)
+	if (result->verdict == HQ_VERDICT_INCONCLUSIVE && !outcome->doubt[0])
+		say(runs, result, outcome->doubt, sizeof(outcome->doubt));
+	if (!hq_is_trouble(result->verdict) || result->verdict <= outcome->worst)
 		return;
-	if (!why[0] && result->findings.count)
-		why = result->findings.list[0].text;
 	outcome->worst = result->verdict;
-	snprintf(outcome->trouble, sizeof(outcome->trouble), "%s on side %s: %.480s",
-		 hq_verdict_name(result->verdict),
-		 runs->side_of[runs->ended] == HQ_SIDE_A ? "A" : "B", why);
+	say(runs, result, outcome->trouble, sizeof(outcome->trouble));
 }
 
 static bool is_resolved(const struct hq_comparison *comparison, const char *metric)
@@ -161,10 +158,12 @@ static bool on_result(void *cookie, const struct hq_result *result)
 {
 	struct runs *runs = cookie;
 
+	if (hq_suite_interrupted())
+		return true;
 	note_trouble(runs, result);
 	enter(runs, result);
 	runs->ended++;
-	if (runs->broken || is_trouble(runs->outcome->worst))
+	if (runs->broken || hq_is_trouble(runs->outcome->worst))
 		return true;
 	return runs->ended % 2 == 0 && have_enough(runs);
 }

@@ -24,6 +24,7 @@ struct hq_compare_stop {
 struct hq_compare_outcome {
 	enum hq_verdict worst; /* of all runs: a comparison with something broken means little */
 	char trouble[600];     /* of the first run with that verdict; "" if all is well */
+	char doubt[600];       /* of the first run that was inconclusive; "" if there was none */
 	char folders[2][HQ_FOLDER_SIZE]; /* of the last run of each side; "": nothing was kept */
 	int interrupted_by;              /* 0, SIGINT or SIGTERM */
 	uint64_t wall_ns;

@@ -54,6 +54,11 @@ static void on_signal(int number)
 	suite_signal_count++;
 }
 
+bool hq_suite_interrupted(void)
+{
+	return suite_signal != 0;
+}
+
 static void handle_signals(void (*handler)(int))
 {
 	const struct sigaction action = { .sa_handler = handler };

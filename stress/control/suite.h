@@ -39,4 +39,7 @@ int hq_suite_run(const struct hq_plan *plans, size_t count,
 		 struct hq_error *error);
 void hq_suite_clear(struct hq_suite_run *run);
 
+/* Has a signal asked for the end? A run that ends afterwards may have done half of its work. */
+bool hq_suite_interrupted(void);
+
 #endif

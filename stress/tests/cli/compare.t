@@ -36,6 +36,11 @@ A claim that is broken is status 1, one that cannot be told is 4.
   $ compare sample.yaml --no-faults --aa --pairs 2 --expect 'guard.calls <= 5%' > "$CRAMTMP/out"
   [4]
 
+A fault that never fired is told: the figures count, but not for what was wanted.
+
+  $ compare sample.yaml --no-faults --inject mremap:error=ENOMEM --aa --pairs 2 2>&1 > "$CRAMTMP/out"
+  heapquake compare: INCONCLUSIVE on side [AB]: rule '.*' never fired (re)
+
 A program is compared by what is around it.
 
   $ "$HEAPQUAKE" compare --results none -q --a glibc --b bedrock --pairs 2 -- true | tail -n 1 | sed 's/ metrics.*//; s/[0-9]*$/N/'

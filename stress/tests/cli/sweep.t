@@ -23,6 +23,11 @@ Every combination of some settings, and which of them are worth having.
   > print(len(whole["points"]), any(one["frontier"] for one in whole["points"]), whole["metrics"])'
   2 True ['cpu.total']
 
+A fault that never fired is told.
+
+  $ sweep sample.yaml --no-faults --inject mremap:error=ENOMEM -L env.X=1 --rounds 1 | grep -o "inconclusive: rule '.*' never fired"
+  inconclusive: rule '.*' never fired (re)
+
 A combination that fails is no choice, and makes the status.
 
   $ "$HEAPQUAKE" sweep --results none -q -L env.X=1 --rounds 1 -- true > "$CRAMTMP/out"
