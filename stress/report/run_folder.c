@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,18 @@ static FILE *open_file(const char *folder, const char *name)
 	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
 		return NULL;
 	return fopen(path, "re");
+}
+
+/* The next line that has room; of a longer one the rest would pass for lines of their own. */
+static bool read_line(FILE *file, char line[LINE_SIZE])
+{
+	while (fgets(line, LINE_SIZE, file)) {
+		if (strlen(line) < LINE_SIZE - 1 || line[LINE_SIZE - 2] == '\n')
+			return true;
+		for (int byte = 0; byte != EOF && byte != '\n';)
+			byte = fgetc(file);
+	}
+	return false;
 }
 
 /* ---- resident memory ---- */
@@ -102,7 +115,7 @@ static void add_memory(json_t *run, const char *folder)
 	FILE *file = open_file(folder, "samples.csv");
 	char line[LINE_SIZE];
 
-	while (file && fgets(line, sizeof(line), file))
+	while (file && read_line(file, line))
 		read_sample(line, &points);
 	if (points.count) {
 		json_object_set_new(run, "rss", thin(&points));
@@ -147,7 +160,7 @@ static void add_faults(json_t *run, const char *folder)
 	size_t count = 0, every = 1;
 	char line[LINE_SIZE];
 
-	while (file && fgets(line, sizeof(line), file)) {
+	while (file && read_line(file, line)) {
 		json_t *fault = count++ % every ? NULL : json_loads(line, 0, NULL);
 		json_t *mark = fault ? mark_of(fault) : NULL;
 
@@ -194,7 +207,7 @@ static void add_latency(json_t *run, const char *folder)
 	json_t *calls = json_object();
 	char line[LINE_SIZE];
 
-	while (file && fgets(line, sizeof(line), file))
+	while (file && read_line(file, line))
 		read_percentile(line, calls);
 	if (json_object_size(calls))
 		json_object_set(run, "latency", calls);

@@ -132,6 +132,23 @@ Test(page, faults_are_thinned_over_the_whole_run_and_counted)
 	json_decref(run);
 }
 
+Test(page, the_rest_of_a_line_that_is_too_long_is_no_line)
+{
+	FILE *file;
+
+	put("verdict.json", "{ \"verdict\": \"PASS\" }");
+	file = fopen(path_of("samples.csv"), "we");
+	/* Whatever the length of a line that is read: digits and commas to its end. */
+	for (int i = 0; i < 5000; i++)
+		fputs("1,", file);
+	fputs("\n2,1048576,\n", file);
+	fclose(file);
+	json_t *run = read_run();
+
+	cr_expect_eq(json_array_size(json_object_get(run, "rss")), 1);
+	json_decref(run);
+}
+
 Test(page, curves_of_latency_rise_to_the_slowest_call)
 {
 	struct hq_observations observations = observed_good();
