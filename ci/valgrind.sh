@@ -24,14 +24,7 @@ BUILD=$build python3 ci/planted.py memcheck || failed=1
 
 for program in "$build"/allocator/tests/stress_* "$build"/stress/tests/stress_*; do
 	[ -x "$program" ] || continue
-	case $program in
-	*.d) continue ;;
-	*/stress_start)
-		# It wants to see each call refused, which lives so short do not come to.
-		echo "valgrind skipped: $program: too short a life here for what it counts"
-		continue
-		;;
-	esac
+	case $program in *.d) continue ;; esac
 	stressed=$((stressed + 1))
 	echo "valgrind: $program"
 	# Children of a fork end with blocks of threads that they have not: lost, and rightly so.
