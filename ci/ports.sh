@@ -15,9 +15,6 @@ aarch64 test_bounded * counts against a clock that runs on
 aarch64 test_cache cache/no_free_pays_for_more_than_one_slab a look at the clock comes in between where all is slow
 aarch64 test_fork * the emulator loses its way after a fork of several threads
 aarch64 test_guarded guarded/a_freed_block_is_charged_its_header_only what is resident is the emulator's to say
-aarch64 test_guarded guarded/access_beside_a_block_faults the emulator says more than the program
-aarch64 test_guarded guarded/access_to_a_freed_or_moved_block_faults the emulator says more than the program
-aarch64 test_guarded guarded/free_of_what_is_no_block_ends_the_process_with_a_line the emulator says more than the program
 aarch64 test_guarded guarded/munmap_refused_empties_and_keeps_the_mapping_and_guards_no_more_until_it_is_not what is resident is the emulator's to say
 aarch64 test_limit limit/no_page_of_a_chunk_becomes_a_huge_one flags of mappings are those of the emulator's
 aarch64 test_limit limit/parts_add_up_and_the_kernel_never_holds_more a look at the clock comes in between where all is slow
