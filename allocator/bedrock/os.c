@@ -62,8 +62,8 @@ static pid_t bedrock_os_gettid(void)
 static ssize_t bedrock_os_process_madvise(int process, const struct iovec *ranges, size_t count,
 					  int advice, unsigned flags)
 {
-	/* Valgrind does not know the call, and complains where it stands. */
-	if (bedrock_tell_is_heard()) {
+	/* Valgrind does not know the call, and each of its tools complains where it is made. */
+	if (bedrock_tell_is_emulated()) {
 		errno = ENOSYS;
 		return -1;
 	}

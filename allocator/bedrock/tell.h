@@ -17,6 +17,7 @@
 
 /* Requests: those of valgrind itself, and those of memcheck. */
 enum bedrock_tell_request {
+	BEDROCK_TELL_RUNNING = 0x1001,
 	BEDROCK_TELL_MALLOCLIKE = 0x1301,
 	BEDROCK_TELL_FREELIKE = 0x1302,
 	BEDROCK_TELL_NOACCESS = 0x4d430000,
@@ -34,6 +35,11 @@ enum bedrock_tell_request {
 static inline bool bedrock_tell_is_heard(void)
 {
 	return true;
+}
+
+static inline bool bedrock_tell_is_emulated(void)
+{
+	return false;
 }
 
 static inline void bedrock_tell_hidden(const void *address, size_t bytes)
@@ -122,6 +128,12 @@ static inline bool bedrock_tell_is_heard(void)
 	uintptr_t word = 0;
 
 	return bedrock_tell_request(BEDROCK_TELL_DEFINED, &word, sizeof(word), 0, false) != 0;
+}
+
+/* Is it valgrind that runs us, whichever of its tools? */
+static inline bool bedrock_tell_is_emulated(void)
+{
+	return bedrock_tell_request(BEDROCK_TELL_RUNNING, NULL, 0, 0, false) != 0;
 }
 
 /* Nobody has any business there. */

@@ -91,6 +91,38 @@ Test(watch, freed_block_is_not_given_again_at_once)
 		cr_assert_neq(bedrock_malloc(100), block);
 }
 
+static void *alloc_zero(size_t bytes)
+{
+	return bedrock_calloc(1, bytes);
+}
+
+static void *alloc_aligned(size_t bytes)
+{
+	return bedrock_aligned_alloc(64, bytes);
+}
+
+static void *alloc_resized(size_t bytes)
+{
+	return bedrock_realloc(bedrock_malloc(bytes), bytes + 1);
+}
+
+Test(watch, free_is_seen_wherever_the_block_is_from)
+{
+	static void *(*const allocs[])(size_t) = { bedrock_malloc, alloc_zero, alloc_aligned,
+						   alloc_resized };
+
+	for (size_t i = 0; i < sizeof(allocs) / sizeof(allocs[0]); i++) {
+		for (size_t size = 0; size < SIZES; size++) {
+			void *block = allocs[i](sizes[size]);
+			uint64_t held_bytes = bedrock_heap.watch.held_bytes;
+
+			bedrock_free(block);
+			cr_assert_gt(bedrock_heap.watch.held_bytes, held_bytes, "%zu, %zu bytes", i,
+				     sizes[size]);
+		}
+	}
+}
+
 Test(watch, no_more_is_held_back_than_allowed)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -183,6 +215,7 @@ Test(watch, refusals_of_the_kernel_are_answered_with_null)
 
 Test(watch, requests_have_the_numbers_of_valgrind)
 {
+	cr_assert_eq((int)BEDROCK_TELL_RUNNING, (int)VG_USERREQ__RUNNING_ON_VALGRIND);
 	cr_assert_eq((int)BEDROCK_TELL_MALLOCLIKE, (int)VG_USERREQ__MALLOCLIKE_BLOCK);
 	cr_assert_eq((int)BEDROCK_TELL_FREELIKE, (int)VG_USERREQ__FREELIKE_BLOCK);
 	cr_assert_eq((int)BEDROCK_TELL_NOACCESS, (int)VG_USERREQ__MAKE_MEM_NOACCESS);
