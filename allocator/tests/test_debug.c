@@ -5,11 +5,11 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/lock.h"
+#include "allocator/tests/victim.h"
 
 TestSuite(debug, .init = cr_redirect_stderr);
 
@@ -35,9 +35,14 @@ Test(debug, warning_that_is_too_long_is_cut_and_still_ends_its_line)
 	cr_assert_stderr_eq_str(line);
 }
 
-Test(debug, failed_assertion_names_its_place_and_aborts, .signal = SIGABRT)
+static void fail_an_assertion(void)
 {
 	bedrock_debug_fail("a == b", "file.c", 120);
+}
+
+Test(debug, failed_assertion_names_its_place_and_aborts)
+{
+	victim_dies(fail_an_assertion, SIGABRT, "assertion failed: a == b", " at file.c:120\n");
 }
 
 #if BEDROCK_DEBUG >= 1
