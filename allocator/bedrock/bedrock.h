@@ -141,8 +141,8 @@ struct bedrock_stats {
 
 /*
  * Read or change something by its name, as jemalloc's mallctl does; docs/bedrock.md lists the
- *names. The old value goes to *old_value, which has room for *old_bytes, unless both are NULL; a
- *new one is taken from *new_value, unless that is NULL. -> 0, or
+ * names. The old value goes to *old_value, which has room for *old_bytes, unless both are NULL; a
+ * new one is taken from *new_value, unless that is NULL. -> 0, or
  *	ENOENT	there is no such name, or no such arena
  *	EINVAL	*old_bytes or new_bytes is not the size of the value
  *	EPERM	the name cannot be written, or has no value, or its value is decided otherwise

@@ -5,8 +5,8 @@
  *	header | no access | the block's pages, the block at their end | no access
  *
  * What runs beyond such a block, or below its pages, faults at once. A freed one loses its pages
- *and all access, and waits in quarantine, so that late uses fault as well and a second free finds
- *the header that tells. The header is that of a huge block, so that free comes to large.c without
+ * and all access, and waits in quarantine, so that late uses fault as well and a second free finds
+ * the header that tells. The header is that of a huge block, so that free comes to large.c without
  * knowing anything; the mapping is made, charged and purged by huge_map.c.
  *
  * Which blocks are guarded is left to chance, a draw for each thread: with a fixed distance a

@@ -5,8 +5,8 @@
  *	PROGRAM [SUITE/NAME...]
  *
  * The tests named are left out: those that the machine at hand cannot run. Every other one is; a
- *name that is no test's, and a program without any test, are failures. Prints a line for each test
- *that did not pass, and "N passed, N failed, N skipped".
+ * name that is no test's, and a program without any test, are failures. Prints a line for each test
+ * that did not pass, and "N passed, N failed, N skipped".
  */
 #include <errno.h>
 #include <signal.h>
