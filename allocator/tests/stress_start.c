@@ -37,7 +37,7 @@ struct start_case {
 	bool lies;
 	/* A second call that is refused, so that the first is made. */
 	struct fault *besides;
-	/* An option without which the call is not made. */
+	/* An option without which the call is not made, or its refusal not survived. */
 	const char *option;
 	/* Only mappings of so many pages, or 0 for any. */
 	unsigned pages;
@@ -60,7 +60,9 @@ static const struct start_case cases[] = {
 	{ "pread", &faults.pread, .error = EIO, .every = 2 },
 	{ "process_madvise", &faults.process_madvise, .error = ENOSYS },
 	{ "process_madvise in parts", &faults.process_madvise, .lies = true },
-	{ "pthread_atfork", &faults.pthread_atfork, .error = ENOMEM },
+	/* Fork is then safe only while nobody is inside, and of its own thread nobody knows. */
+	{ "pthread_atfork", &faults.pthread_atfork, .error = ENOMEM,
+	  .option = "background_thread:false" },
 	{ "pthread_create", &faults.thread, .error = EAGAIN },
 	{ "pthread_key_create", &faults.pthread_key_create, .error = EAGAIN },
 	{ "pthread_setspecific", &faults.pthread_setspecific, .error = ENOMEM },
