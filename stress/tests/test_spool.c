@@ -11,7 +11,6 @@
 static struct hq_spool spool;
 static struct hq_trace_builder builder;
 static struct hq_trace_op ops[ROOM];
-static struct hq_error error;
 
 static void start(void)
 {
@@ -63,17 +62,11 @@ static void put(uint32_t chunk, uint64_t ticks, enum hq_trace_seen kind, uint64_
 static uint64_t merge(void)
 {
 	const int fd = trace_file_make();
-	struct trace_file file;
 
 	cr_assert_eq(hq_spool_finish(&spool), 0);
 	cr_assert_eq(hq_trace_builder_open(&builder, fd, UINT64_MAX, 1), 0);
 	cr_assert_eq(hq_spool_merge(&spool, &builder), 0);
-	file = trace_file_take(fd);
-	const uint64_t count = trace_file_read(file.data, file.size, ops, ROOM, &error);
-
-	cr_assert_str_eq(error.text, "");
-	free(file.data);
-	return count;
+	return trace_file_take_ops(fd, ops, ROOM);
 }
 
 Test(spool, nothing_is_a_trace_of_nothing)

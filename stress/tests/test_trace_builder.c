@@ -6,7 +6,6 @@
 
 static struct hq_trace_builder builder;
 static struct hq_trace_op ops[ROOM];
-static uint64_t count;
 static int fd;
 
 static void start(void)
@@ -36,14 +35,10 @@ static void see(enum hq_trace_seen kind, uint32_t thread, uint64_t time_ns, uint
 
 static void finish(uint64_t expected)
 {
-	struct trace_file file;
-	struct hq_error error;
+	uint64_t count;
 
 	cr_assert_eq(hq_trace_builder_finish(&builder, 0), 0);
-	file = trace_file_take(fd);
-	count = trace_file_read(file.data, file.size, ops, ROOM, &error);
-	trace_file_drop(&file);
-	cr_assert_str_eq(error.text, "");
+	count = trace_file_take_ops(fd, ops, ROOM);
 	cr_assert_eq(count, expected, "%lu operations", count);
 }
 
@@ -217,8 +212,6 @@ Test(trace_builder, what_cannot_be_is_refused)
 Test(trace_builder, any_loss_leaves_a_trace_that_can_be_read)
 {
 	uint64_t state = 3, live[100] = { 0 };
-	struct trace_file file;
-	struct hq_error error;
 
 	for (uint64_t i = 0; i < 20000; i++) {
 		const uint64_t bits = (state = state * 6364136223846793005ull + 1) >> 20;
@@ -233,11 +226,7 @@ Test(trace_builder, any_loss_leaves_a_trace_that_can_be_read)
 			see(resizes ? HQ_SEEN_RESIZE_TO : HQ_SEEN_MALLOC, thread, i, address, slot);
 	}
 	cr_assert_eq(hq_trace_builder_finish(&builder, 1), 0);
-	file = trace_file_take(fd);
-	cr_expect_eq(trace_file_read(file.data, file.size, ops, ROOM, &error),
-		     builder.writer.info.ops, "%s", error.text);
-	cr_expect_str_eq(error.text, "");
-	trace_file_drop(&file);
+	cr_expect_eq(trace_file_take_ops(fd, ops, ROOM), builder.writer.info.ops);
 	/* Four threads may be in the middle of a realloc. */
 	cr_expect_geq(builder.writer.info.left, builder.live.count);
 	cr_expect_leq(builder.writer.info.left, builder.live.count + 4);

@@ -169,8 +169,7 @@ Test(workload_trace, pace_is_kept)
 
 	see(HQ_SEEN_MALLOC, 0, 0, 0x1000, 10);
 	see(HQ_SEEN_MALLOC, 0, 60000000, 0x2000, 10);
-	with("");
-	snprintf(text, sizeof(text), "file=/proc/self/fd/%d speed=2", fd);
+	with("speed=2");
 	start_ns = hq_host_now_ns();
 	host_fixture_run(&fixture, &run, "trace", text);
 	cr_expect_geq(hq_host_now_ns() - start_ns, 29000000);
@@ -192,9 +191,8 @@ Test(workload_trace, damage_is_found_where_it_is_touched)
 {
 	see(HQ_SEEN_MALLOC, 0, 0, 0x1000, 100);
 	see(HQ_SEEN_MALLOC, 0, 0, 0x2000, 100);
-	with("");
+	with("touch=1B");
 	fixture.allocator.malloc = damaging_malloc;
-	snprintf(text, sizeof(text), "file=/proc/self/fd/%d touch=1B", fd);
 	host_fixture_run(&fixture, &run, "trace", text);
 	cr_expect_eq(host_fixture_events(&fixture, 0, HQ_EVENT_CONTENT, NULL), 0);
 	given_before = NULL;

@@ -77,4 +77,16 @@ static inline uint64_t trace_file_read(const uint8_t *data, uint64_t size, struc
 	return count;
 }
 
+/* Takes a trace in which all is right: how many operations. */
+static inline uint64_t trace_file_take_ops(int fd, struct hq_trace_op *ops, uint64_t room)
+{
+	struct trace_file file = trace_file_take(fd);
+	struct hq_error error;
+	const uint64_t count = trace_file_read(file.data, file.size, ops, room, &error);
+
+	trace_file_drop(&file);
+	cr_assert_str_eq(error.text, "");
+	return count;
+}
+
 #endif
