@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -115,6 +116,9 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	fill_standard_files();
+	/* Who started us may ignore it, and then the kernel keeps nothing of how our children
+	 * ended. */
+	signal(SIGCHLD, SIG_DFL);
 	if (length < 0) {
 		fprintf(stderr, "heapquake: /proc/self/exe: %s\n", strerror(errno));
 		return HQ_EXIT_ERROR;

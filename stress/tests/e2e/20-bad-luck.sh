@@ -191,6 +191,17 @@ test_ordinary_user_without_cgroup_rights() {
 	says out 'memory-limit'
 }
 
+# Programs that start others and want to hear nothing of their ends hand that on.
+test_ignored_ends_of_children_are_seen_all_the_same() {
+	local words
+	for words in 'run -q --results none -- true' 'record -o trace -- true' \
+		'compare -q --results none --pairs 2 --a glibc --b bedrock -- true'; do
+		expect 0 timeout -k 5 60 python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$HQ" $words
+	done
+}
+
 test_full_disk_is_an_error_and_not_a_verdict() {
 	[ "$(id -u)" = 0 ] || skip "needs root for a small file system"
 	mkdir small && mount -t tmpfs -o size=16k none small 2>/dev/null || skip "cannot mount a tmpfs"
