@@ -503,6 +503,7 @@ void bedrock_cache_close(void)
 
 	if (!cache)
 		return;
+	bedrock_owner_drain_left(&bedrock_heap, UINT64_MAX);
 	bedrock_owner_enter(cache);
 	bedrock_cache_drain(cache);
 	cache->is_closed = true;
@@ -522,14 +523,66 @@ bool bedrock_cache_flush(void)
 	return had_any;
 }
 
+/* The hot magazines, from where fast paths find them to where they are hidden, or the reverse. */
+static void bedrock_cache_hide(struct bedrock_cache *cache)
+{
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
+		struct bedrock_hot BEDROCK_OWN *hot = bedrock_cache_hot(i);
+
+		cache->hidden[i] = *hot;
+		*hot = (struct bedrock_hot){ .head = NULL };
+	}
+	cache->is_closed = true;
+}
+
+static void bedrock_cache_show(struct bedrock_cache *cache)
+{
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
+		*bedrock_cache_hot(i) = cache->hidden[i];
+		cache->hidden[i] = (struct bedrock_hot){ .head = NULL };
+	}
+	cache->is_closed = false;
+}
+
+static uint64_t bedrock_cache_bytes(struct bedrock_cache *cache)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++) {
+		const struct bedrock_cache_side *side = &cache->sides[i];
+		uint64_t count =
+			bedrock_cache_hot_count(cache, i) + side->count + side->fresh_count;
+
+		bytes += count * bedrock_class_bytes(i);
+	}
+	return bytes;
+}
+
 void bedrock_cache_begin(struct bedrock_cache *cache)
 {
-	cache->is_closed = bedrock_heap.is_closed;
-	cache->budget_bytes = BEDROCK_CACHE_BASE_BYTES;
-	cache->spare_bytes = BEDROCK_CACHE_BASE_BYTES;
 	cache->trim_left = BEDROCK_CACHE_TRIM_EVERY;
 	cache->trim_class = 1;
+	if (bedrock_heap.is_closed)
+		bedrock_cache_finish(cache);
+	if (cache->left_bytes > 0) {
+		bedrock_cache_show(cache);
+		cache->left_bytes = 0;
+		return;
+	}
+	cache->is_closed = bedrock_heap.is_closed;
 	cache->shrink_epoch = bedrock_load_relaxed(&bedrock_heap.relief.shrink_epoch);
+	cache->budget_bytes = BEDROCK_CACHE_BASE_BYTES;
+	cache->spare_bytes = BEDROCK_CACHE_BASE_BYTES;
+}
+
+void bedrock_cache_leave(struct bedrock_cache *cache)
+{
+	if (!cache->is_closed)
+		bedrock_cache_hide(cache);
+	cache->left_bytes = bedrock_cache_bytes(cache);
+	/* Nothing to be found, but limits that are not those of a new one. */
+	if (cache->left_bytes == 0)
+		bedrock_cache_finish(cache);
 }
 
 void bedrock_cache_finish(struct bedrock_cache *cache)
@@ -541,4 +594,5 @@ void bedrock_cache_finish(struct bedrock_cache *cache)
 		cache->sides[i].returns_left = 0;
 	}
 	bedrock_cache_lower_budget(cache, 0);
+	cache->left_bytes = 0;
 }

@@ -97,7 +97,8 @@ struct bedrock_cache {
 	/* The front stays empty, so that every block passes through the slow paths: see harden.h.
 	 */
 	bool is_closed;
-	/* The hot magazines are here then. */
+	/* The hot magazines are here then; and while no thread has the cache, whose last one left
+	 * them. */
 	struct bedrock_hot hidden[BEDROCK_CACHE_BINS];
 	struct bedrock_cache_side sides[BEDROCK_CACHE_BINS];
 	int64_t budget_bytes;
@@ -109,6 +110,8 @@ struct bedrock_cache {
 	uint32_t trim_class;
 	/* The last call to shrink that was heard: see relief.h. */
 	uint32_t shrink_epoch;
+	/* What its last thread has left in it. */
+	uint64_t left_bytes;
 	struct bedrock_cache *next_spare;
 };
 
@@ -214,8 +217,14 @@ void bedrock_cache_close(void);
 /* Return every block the calling thread's cache holds. -> did it hold any? */
 bool bedrock_cache_flush(void);
 
-/* Of a thread's life: its cache is empty, and may be filled; what it holds is returned for good. */
+/*
+ * Of a thread's life: it begins with what the cache's last thread has left, if there is anything;
+ * at its end it leaves what it has, however much that is, in the same time.
+ */
 void bedrock_cache_begin(struct bedrock_cache *cache);
+void bedrock_cache_leave(struct bedrock_cache *cache);
+
+/* Return all that the last thread has left in a cache that nobody owns. */
 void bedrock_cache_finish(struct bedrock_cache *cache);
 
 #endif

@@ -8,6 +8,7 @@
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/idle.h"
 #include "allocator/bedrock/os.h"
+#include "allocator/bedrock/owner.h"
 #include "allocator/bedrock/pass.h"
 #include "allocator/bedrock/thread.h"
 
@@ -26,6 +27,8 @@
 
 /* What a slow path may give back in one go, so as not to stall its caller for long. */
 #define BEDROCK_DECAY_TICK_BYTES ((uint64_t)4 << 20)
+/* And how much it returns of what threads have left. */
+#define BEDROCK_DECAY_LEFT_BYTES ((uint64_t)64 << 10)
 /* Below this much resting memory no thread is started for it. */
 #define BEDROCK_DECAY_THREAD_PAGES 256u
 /* Advising fewer pages than this at a time is what a kernel is slowest at. */
@@ -143,9 +146,10 @@ static uint64_t bedrock_decay_arena_within(struct bedrock_heap *heap, struct bed
 		.budget_bytes = budget_bytes,
 	};
 
-	if (is_forced)
+	if (is_forced) {
+		bedrock_owner_drain_left(heap, UINT64_MAX);
 		bedrock_lock_take(&arena->decay.lock);
-	else if (!bedrock_lock_try(&arena->decay.lock))
+	} else if (!bedrock_lock_try(&arena->decay.lock))
 		return 0;
 	bedrock_arena_collect(arena, false);
 	for (int kind = 0; kind < BEDROCK_REST_COUNT; kind++) {
@@ -181,6 +185,13 @@ static void bedrock_decay_mappings(struct bedrock_heap *heap, uint64_t now_ns)
 	bedrock_huge_decay(&heap->huge, now_ns > age_ns ? now_ns - age_ns : 0);
 }
 
+/* What threads have left in their caches, before it becomes pages that lie idle. */
+static void bedrock_decay_left(struct bedrock_heap *heap, uint64_t budget_bytes)
+{
+	if (bedrock_load_relaxed(&heap->options.dirty_decay_ms) >= 0)
+		bedrock_owner_drain_left(heap, budget_bytes);
+}
+
 /* What lies idle in the caches of threads, before it becomes pages that lie idle. */
 static void bedrock_decay_caches(struct bedrock_heap *heap, uint64_t now_ns)
 {
@@ -198,6 +209,7 @@ static void bedrock_decay_caches(struct bedrock_heap *heap, uint64_t now_ns)
 
 void bedrock_decay_all(struct bedrock_heap *heap, uint64_t now_ns)
 {
+	bedrock_decay_left(heap, UINT64_MAX);
 	bedrock_decay_caches(heap, now_ns);
 	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
 		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);
@@ -269,7 +281,8 @@ static uint64_t bedrock_arena_resting_pages(const struct bedrock_heap *heap,
 /* How many pages are waiting for their time. */
 static uint64_t bedrock_decay_resting_pages(struct bedrock_heap *heap)
 {
-	uint64_t bytes = bedrock_huge_unused_bytes(&heap->huge);
+	uint64_t bytes =
+		bedrock_huge_unused_bytes(&heap->huge) + bedrock_load_relaxed(&heap->left_bytes);
 	uint64_t pages = bedrock_load_relaxed(&heap->options.dirty_decay_ms) < 0
 				 ? 0
 				 : bytes >> BEDROCK_PAGE_SHIFT;
@@ -324,6 +337,7 @@ void bedrock_decay_tick(struct bedrock_heap *heap)
 	if (bedrock_stage_is_due(heap, arena, BEDROCK_REST_DIRTY, now_ns) ||
 	    bedrock_stage_is_due(heap, arena, BEDROCK_REST_MUZZY, now_ns))
 		bedrock_decay_arena_within(heap, arena, now_ns, false, BEDROCK_DECAY_TICK_BYTES);
+	bedrock_decay_left(heap, BEDROCK_DECAY_LEFT_BYTES);
 	bedrock_decay_mappings(heap, now_ns);
 }
 

@@ -14,6 +14,7 @@
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/harden.h"
 #include "allocator/bedrock/os.h"
+#include "allocator/bedrock/owner.h"
 #include "allocator/bedrock/report.h"
 #include "allocator/bedrock/thread.h"
 
@@ -179,6 +180,7 @@ struct bedrock_arena *bedrock_heap_arena(struct bedrock_heap *heap, uint32_t thr
 void bedrock_heap_relieve(struct bedrock_heap *heap)
 {
 	bedrock_guarded_relieve(&heap->guarded);
+	bedrock_owner_drain_left(heap, UINT64_MAX);
 	bedrock_huge_relieve(&heap->huge);
 }
 
@@ -259,15 +261,24 @@ static int bedrock_heap_take_rested(struct bedrock_heap *heap, const struct bedr
 	return -ENOMEM;
 }
 
-int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first, unsigned class_index,
-		      uint32_t want, struct bedrock_list *out)
+static int bedrock_heap_take_used(struct bedrock_heap *heap, struct bedrock_arena *first,
+				  unsigned class_index, uint32_t want, struct bedrock_list *out)
 {
 	if (bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_REUSE, out) == 0)
 		return 0;
 	if (bedrock_heap_take_idle(heap, first, class_index, want, out) == 0)
 		return 0;
-	if (bedrock_heap_take_rested(heap, first, class_index, want, out) == 0)
-		return 0;
+	return bedrock_heap_take_rested(heap, first, class_index, want, out);
+}
+
+int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first, unsigned class_index,
+		      uint32_t want, struct bedrock_list *out)
+{
+	/* What ended threads have left comes before memory that was never touched. */
+	do {
+		if (bedrock_heap_take_used(heap, first, class_index, want, out) == 0)
+			return 0;
+	} while (bedrock_owner_drain_left(heap, 1));
 	if (bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_CHUNK, out) == 0)
 		return 0;
 	if (bedrock_heap_take_anywhere(heap, class_index, want, out) == 0)
@@ -335,8 +346,10 @@ int bedrock_heap_take_run(struct bedrock_heap *heap, struct bedrock_arena *first
 	/* No chunk has that much room. */
 	if (2 * request.page_count > BEDROCK_RUN_PAGES_MAX)
 		request.is_growing = false;
-	if (bedrock_heap_take_rested_run(heap, first, request, out, is_zero) == 0)
-		return 0;
+	do {
+		if (bedrock_heap_take_rested_run(heap, first, request, out, is_zero) == 0)
+			return 0;
+	} while (bedrock_owner_drain_left(heap, 1));
 	if (bedrock_likely(bedrock_heap_take_fresh_run(heap, first, request, out, is_zero) == 0))
 		return 0;
 	request.is_growing = false;

@@ -81,8 +81,12 @@ struct bedrock_heap {
 	struct bedrock_relief relief;
 	struct bedrock_ctl ctl;
 	struct bedrock_watch watch;
-	/* Caches of threads that have ended, linked through their first words; under meta.lock. */
+	/* Caches of threads that have ended, those with something left in them apart; under
+	 * meta.lock. */
 	struct bedrock_cache *spare_caches;
+	struct bedrock_cache *left_caches;
+	/* How much that is. */
+	_Atomic(uint64_t) left_bytes;
 	/* All of them, those in use included. */
 	_Atomic(struct bedrock_cache *) known_caches;
 	/* What thread caches were granted beyond their bases. */

@@ -23,13 +23,32 @@ static struct bedrock_cache *bedrock_owner_make_cache(struct bedrock_heap *heap)
 	return cache;
 }
 
+static struct bedrock_cache *bedrock_owner_pop(struct bedrock_cache **list)
+{
+	struct bedrock_cache *cache = *list;
+
+	if (cache)
+		*list = cache->next_spare;
+	return cache;
+}
+
+/* Under meta.lock: one with something in it, or NULL. */
+static struct bedrock_cache *bedrock_owner_pop_left(struct bedrock_heap *heap)
+{
+	struct bedrock_cache *cache = bedrock_owner_pop(&heap->left_caches);
+
+	if (cache)
+		bedrock_sub_relaxed(&heap->left_bytes, cache->left_bytes);
+	return cache;
+}
+
 struct bedrock_cache *bedrock_owner_get_cache(struct bedrock_heap *heap)
 {
 	bedrock_lock_take(&heap->meta.lock);
-	struct bedrock_cache *cache = heap->spare_caches;
+	struct bedrock_cache *cache = bedrock_owner_pop_left(heap);
 
-	if (cache)
-		heap->spare_caches = cache->next_spare;
+	if (!cache)
+		cache = bedrock_owner_pop(&heap->spare_caches);
 	bedrock_lock_give(&heap->meta.lock);
 	return cache ? cache : bedrock_owner_make_cache(heap);
 }
@@ -37,9 +56,44 @@ struct bedrock_cache *bedrock_owner_get_cache(struct bedrock_heap *heap)
 void bedrock_owner_put_cache(struct bedrock_heap *heap, struct bedrock_cache *cache)
 {
 	bedrock_lock_take(&heap->meta.lock);
-	cache->next_spare = heap->spare_caches;
-	heap->spare_caches = cache;
+	struct bedrock_cache **list =
+		cache->left_bytes > 0 ? &heap->left_caches : &heap->spare_caches;
+
+	cache->next_spare = *list;
+	*list = cache;
+	bedrock_add_relaxed(&heap->left_bytes, cache->left_bytes);
 	bedrock_lock_give(&heap->meta.lock);
+}
+
+/* -> how many bytes one ended thread had left, or 0: there is no such. */
+static uint64_t bedrock_owner_drain_one(struct bedrock_heap *heap)
+{
+	struct bedrock_cache *cache;
+	uint64_t bytes;
+
+	if (bedrock_likely(bedrock_load_relaxed(&heap->left_bytes) == 0))
+		return 0;
+	bedrock_lock_take(&heap->meta.lock);
+	cache = bedrock_owner_pop_left(heap);
+	bedrock_lock_give(&heap->meta.lock);
+	if (!cache)
+		return 0;
+	bytes = cache->left_bytes;
+	bedrock_cache_finish(cache);
+	bedrock_owner_put_cache(heap, cache);
+	return bytes;
+}
+
+bool bedrock_owner_drain_left(struct bedrock_heap *heap, uint64_t bytes)
+{
+	uint64_t done_bytes = 0;
+	uint64_t more_bytes;
+
+	do {
+		more_bytes = bedrock_owner_drain_one(heap);
+		done_bytes += more_bytes;
+	} while (more_bytes > 0 && done_bytes < bytes);
+	return done_bytes > 0;
 }
 
 void bedrock_owner_set(struct bedrock_cache *cache, struct bedrock_front *front)

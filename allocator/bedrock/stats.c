@@ -2,16 +2,18 @@
 /*
  * The statistics snapshot: sums over counters that others keep.
  *
- * Blocks that were freed but that no arena has collected yet count as allocated, so they are
- * collected first, bin by bin. The counters are then read without a lock, one after the other. What
- * moves from one to another in between could turn their order round; bedrock_stats_put_in_order
- * raises the larger figure to the smaller one then. Without movement it changes nothing.
+ * Blocks that were freed but that no arena has collected yet, or that ended threads have left in
+ * their caches, count as allocated, so they are returned first, and collected bin by bin. The
+ * counters are then read without a lock, one after the other. What moves from one to another in
+ * between could turn their order round; bedrock_stats_put_in_order raises the larger figure to the
+ * smaller one then. Without movement it changes nothing.
  */
 #include "allocator/bedrock/bedrock.h"
 
 #include <string.h>
 
 #include "allocator/bedrock/heap.h"
+#include "allocator/bedrock/owner.h"
 #include "allocator/bedrock/thread.h"
 
 static uint64_t bedrock_pages_to_bytes(uint64_t pages)
@@ -85,6 +87,7 @@ void bedrock_stats_read(struct bedrock_stats *out)
 	struct bedrock_heap *heap = &bedrock_heap;
 
 	bedrock_heap_ensure(heap);
+	bedrock_owner_drain_left(heap, UINT64_MAX);
 	memset(out, 0, sizeof(*out));
 	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
 		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);

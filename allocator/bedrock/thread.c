@@ -38,6 +38,7 @@ static struct bedrock_cache *bedrock_thread_adopt(struct bedrock_heap *heap,
 		bedrock_thread_holiday = BEDROCK_THREAD_HOLIDAY;
 		return NULL;
 	}
+	bedrock_cache_begin(cache);
 	bedrock_add_relaxed(&heap->live_caches, 1);
 	bedrock_owner_set(cache, &bedrock_front);
 	bedrock_cache_current = cache;
@@ -61,7 +62,6 @@ struct bedrock_cache *bedrock_thread_make_cache(void)
 	if (!cache)
 		return NULL;
 	bedrock_thread_phase = BEDROCK_THREAD_IN_BIRTH;
-	bedrock_cache_begin(cache);
 	cache->thread_index = bedrock_add_relaxed(&heap->next_thread_arena, 1);
 	cache->tick_left = BEDROCK_THREAD_TICK_EVERY;
 	return bedrock_thread_adopt(heap, cache);
@@ -75,7 +75,7 @@ void bedrock_thread_end(void *argument)
 	bedrock_thread_phase = BEDROCK_THREAD_OVER;
 	bedrock_cache_current = NULL;
 	bedrock_owner_enter(cache);
-	bedrock_cache_finish(cache);
+	bedrock_cache_leave(cache);
 	bedrock_owner_set(cache, NULL);
 	bedrock_owner_leave(cache);
 	bedrock_owner_put_cache(heap, cache);
@@ -141,7 +141,10 @@ void bedrock_thread_forget_others(void)
 	struct bedrock_cache *own = bedrock_cache_current;
 
 	bedrock_store_relaxed(&bedrock_heap.live_caches, own ? 1 : 0);
-	bedrock_store_relaxed(&bedrock_heap.cache_pool_used_bytes,
-			      own ? own->budget_bytes - BEDROCK_CACHE_BASE_BYTES : 0);
+	int64_t used_bytes = own ? own->budget_bytes - BEDROCK_CACHE_BASE_BYTES : 0;
+
+	for (struct bedrock_cache *left = bedrock_heap.left_caches; left; left = left->next_spare)
+		used_bytes += left->budget_bytes - BEDROCK_CACHE_BASE_BYTES;
+	bedrock_store_relaxed(&bedrock_heap.cache_pool_used_bytes, used_bytes);
 	bedrock_owner_forget_others(&bedrock_heap, own);
 }

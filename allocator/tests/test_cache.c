@@ -172,6 +172,7 @@ Test(cache, what_all_threads_hold_together_is_bounded_and_given_back_at_their_en
 	pthread_barrier_wait(&barrier);
 	for (int i = 0; i < 16; i++)
 		pthread_join(threads[i], NULL);
+	bedrock_purge();
 	cr_assert_eq(bedrock_load_relaxed(&bedrock_heap.cache_pool_used_bytes), 0);
 }
 
