@@ -26,13 +26,16 @@
 #define PAIRS_USUAL 10
 #define NAME_SIZE   300
 
+_Static_assert(HQ_COMPARED_BESIDE >= HQ_COMPARE_BESIDE, "a report has room for all sides");
+
 struct compare {
 	struct hq_invocation *invocation;
-	struct hq_cases sides[2]; /* of one case each */
-	char names[2][NAME_SIZE];
+	struct hq_cases sides[HQ_COMPARE_SIDES]; /* of one case each */
+	char names[HQ_COMPARE_SIDES][NAME_SIZE];
+	size_t side_count;
 	struct hq_claim claims[CLAIMS_MAX];
 	size_t claim_count;
-	struct hq_comparison comparison;
+	struct hq_comparison against[HQ_COMPARE_SIDES - 1]; /* A and each other side, B first */
 	struct hq_compare_outcome outcome;
 	struct hq_scenario scenario; /* for its section `compare`; empty for a program */
 };
@@ -62,8 +65,21 @@ static int add_setting(char ***set, const char *text)
 	return status;
 }
 
+/* What a side is called: "A", "B", "C". */
+static char letter_of(size_t side)
+{
+	return (char)('A' + side);
+}
+
+static const char *without_key(const char *setting)
+{
+	static const char key[] = "allocator=";
+
+	return strncmp(setting, key, sizeof(key) - 1) == 0 ? setting + sizeof(key) - 1 : setting;
+}
+
 /* What tells a side apart, as it was asked for. */
-static void name_side(struct compare *compare, enum hq_side side, char *const *own)
+static void name_side(struct compare *compare, size_t side, char *const *own)
 {
 	char *name = compare->names[side];
 
@@ -71,27 +87,28 @@ static void name_side(struct compare *compare, enum hq_side side, char *const *o
 	for (size_t i = 0; own && own[i]; i++) {
 		const size_t length = strlen(name);
 
-		snprintf(name + length, NAME_SIZE - length, "%s%s", length ? " " : "", own[i]);
+		snprintf(name + length, NAME_SIZE - length, "%s%s", length ? " " : "",
+			 without_key(own[i]));
 	}
 	if (!name[0])
 		snprintf(name, NAME_SIZE, "%s", compare->sides[side].plans[0].allocator);
 }
 
-static int check_side(const struct hq_cases *cases, enum hq_side side)
+static int check_side(const struct hq_cases *cases, size_t side)
 {
 	char text[300];
 
 	if (cases->count != 1) {
 		snprintf(
 			text, sizeof(text),
-			"side %s has %zu cases; a comparison needs one scenario, and one allocator "
+			"side %c has %zu cases; a comparison needs one scenario, and one allocator "
 			"a side",
-			side == HQ_SIDE_A ? "A" : "B", cases->count);
+			letter_of(side), cases->count);
 		return complain(text);
 	}
-	if (cases->plans[0].skip_reason[0]) {
-		snprintf(text, sizeof(text), "side %s cannot run: %.200s",
-			 side == HQ_SIDE_A ? "A" : "B", cases->plans[0].skip_reason);
+	if (side <= HQ_SIDE_B && cases->plans[0].skip_reason[0]) {
+		snprintf(text, sizeof(text), "side %c cannot run: %.200s", letter_of(side),
+			 cases->plans[0].skip_reason);
 		complain(text);
 		return HQ_EXIT_ERROR;
 	}
@@ -118,6 +135,14 @@ static int read_own(struct compare *compare)
 	return status ? HQ_EXIT_USAGE : 0;
 }
 
+/* Are the sides those that the scenario compares? Only then do its claims mean anything. */
+static bool is_own(const struct compare *compare)
+{
+	const struct hq_settings *settings = &compare->invocation->settings;
+
+	return !settings->side_a && !settings->side_b && !settings->same_sides;
+}
+
 static char *const *settings_of(const struct compare *compare, enum hq_side side)
 {
 	const struct hq_settings *settings = &compare->invocation->settings;
@@ -128,10 +153,9 @@ static char *const *settings_of(const struct compare *compare, enum hq_side side
 	return compare->scenario.compare.sides[wanted];
 }
 
-static int make_side(struct compare *compare, enum hq_side side)
+static int make_side(struct compare *compare, size_t side, char *const *own)
 {
 	const struct hq_settings *settings = &compare->invocation->settings;
-	char *const *own = settings_of(compare, side);
 	struct hq_invocation invocation = *compare->invocation;
 	int status = 0;
 
@@ -151,12 +175,31 @@ static int make_side(struct compare *compare, enum hq_side side)
 }
 
 /* The folders of results and the lines of progress tell the sides apart by the scenario's name. */
-static void mark_side(struct compare *compare, enum hq_side side)
+static void mark_side(struct compare *compare, size_t side)
 {
 	char *name = compare->sides[side].plans[0].scenario;
 	const size_t size = sizeof(compare->sides[side].plans[0].scenario);
 
-	snprintf(name + strnlen(name, size - 3), 3, side == HQ_SIDE_A ? "-A" : "-B");
+	snprintf(name + strnlen(name, size - 3), 3, "-%c", letter_of(side));
+}
+
+/* What cannot run here is left out of the report, with the reason. */
+static int make_beside(struct compare *compare)
+{
+	const struct hq_settings *settings = &compare->invocation->settings;
+	char **wanted = settings->beside ? settings->beside : compare->scenario.compare.beside;
+	int status = 0;
+
+	if (!settings->beside && !is_own(compare))
+		return 0;
+	for (size_t i = 0; !status && wanted && wanted[i]; i++) {
+		char *const own[] = { wanted[i], NULL };
+
+		if (compare->side_count == HQ_COMPARE_SIDES)
+			return complain("more than six sides beside the two");
+		status = make_side(compare, compare->side_count++, own);
+	}
+	return status;
 }
 
 static int make_sides(struct compare *compare)
@@ -172,21 +215,14 @@ static int make_sides(struct compare *compare)
 	if (!settings->same_sides && !settings_of(compare, HQ_SIDE_A) &&
 	    !settings_of(compare, HQ_SIDE_B))
 		return complain("say what differs: --a KEY=VALUE and --b KEY=VALUE, or --aa");
-	status = make_side(compare, HQ_SIDE_A);
+	compare->side_count = 2;
+	status = make_side(compare, HQ_SIDE_A, settings_of(compare, HQ_SIDE_A));
 	if (!status)
-		status = make_side(compare, HQ_SIDE_B);
-	return status;
+		status = make_side(compare, HQ_SIDE_B, settings_of(compare, HQ_SIDE_B));
+	return status ? status : make_beside(compare);
 }
 
 /* ---- how it is judged ---- */
-
-/* Are the sides those that the scenario compares? Only then do its claims mean anything. */
-static bool is_own(const struct compare *compare)
-{
-	const struct hq_settings *settings = &compare->invocation->settings;
-
-	return !settings->side_a && !settings->side_b && !settings->same_sides;
-}
 
 static int read_claims(struct compare *compare)
 {
@@ -207,16 +243,18 @@ static int read_claims(struct compare *compare)
 
 static int set_up(struct compare *compare)
 {
-	struct hq_error error;
-
-	compare->comparison = (struct hq_comparison){
+	struct hq_comparison judged = {
 		.confidence = 0.95,
 		.discovery = 0.05,
 		.seed = compare->sides[HQ_SIDE_A].seed,
 	};
-	if (hq_units_parse_share(compare->invocation->settings.resolution,
-				 &compare->comparison.resolution, &error))
+	struct hq_error error;
+
+	if (hq_units_parse_share(compare->invocation->settings.resolution, &judged.resolution,
+				 &error))
 		return complain(error.text);
+	for (size_t i = 0; i < compare->side_count - 1; i++)
+		compare->against[i] = judged;
 	return read_claims(compare);
 }
 
@@ -277,12 +315,34 @@ static void add_published(const struct compare *compare, struct hq_compared *com
 		};
 }
 
+static void add_beside(const struct compare *compare, struct hq_compared *compared)
+{
+	for (size_t side = 2; side < compare->side_count; side++) {
+		const char *skipped = compare->sides[side].plans[0].skip_reason;
+		const char *trouble = compare->outcome.beside_trouble[side - 2];
+
+		compared->beside[compared->beside_count++] = (struct hq_compared_beside){
+			.name = compare->names[side],
+			.comparison = &compare->against[side - 1],
+			.trouble = skipped[0] ? skipped : trouble,
+		};
+	}
+}
+
+/* All comparisons; that of A and B must have something to say. */
+static int judge(struct compare *compare)
+{
+	for (size_t i = 1; i < compare->side_count - 1; i++)
+		hq_comparison_judge(&compare->against[i]);
+	return hq_comparison_judge(&compare->against[0]);
+}
+
 static int report(struct compare *compare, const char *scenario, struct hq_report_files *files)
 {
 	const struct hq_settings *settings = &compare->invocation->settings;
 	struct reported reported = {
 		.compare = compare,
-		.compared = { .comparison = &compare->comparison,
+		.compared = { .comparison = &compare->against[0],
 			      .scenario = scenario,
 			      .side_names = { compare->names[0], compare->names[1] },
 			      .claims = compare->claims,
@@ -300,6 +360,7 @@ static int report(struct compare *compare, const char *scenario, struct hq_repor
 	struct hq_error error;
 
 	add_published(compare, &reported.compared);
+	add_beside(compare, &reported.compared);
 	if (hq_report_files_write(files, &source, settings, &error)) {
 		complain(error.text);
 		return HQ_EXIT_ERROR;
@@ -320,7 +381,7 @@ static int conclude(struct compare *compare, const char *scenario, struct hq_rep
 	/* The figures count, but perhaps not for what the scenario wanted to happen. */
 	if (outcome->doubt[0])
 		complain(outcome->doubt);
-	if (hq_comparison_judge(&compare->comparison) == 0)
+	if (judge(compare) == 0)
 		status = report(compare, scenario, files);
 	else
 		status = complain("fewer than two pairs were run: nothing can be told");
@@ -340,20 +401,19 @@ static int run_pairs(struct compare *compare, struct hq_report_files *files)
 		.claims = compare->claims,
 		.claim_count = compare->claim_count,
 	};
-	struct hq_plan sides[2];
-	char scenario[sizeof(sides[0].scenario)];
+	struct hq_compare_sides sides = { .count = compare->side_count };
+	char scenario[sizeof(sides.plans[0].scenario)];
 	struct hq_error error;
 
 	suite.program_owns_output = false; /* standard output is the report's */
 	strcpy(scenario, compare->sides[HQ_SIDE_A].plans[0].scenario);
-	for (int side = 0; side < 2; side++) {
+	for (size_t side = 0; side < sides.count; side++) {
 		mark_side(compare, side);
-		sides[side] = compare->sides[side].plans[0];
+		sides.plans[side] = compare->sides[side].plans[0];
 	}
 	if (suite.results && hq_results_check(suite.results, &error))
 		return complain(error.text);
-	if (hq_compare_runs(sides, &stop, &suite, &compare->comparison, &compare->outcome,
-			    &error)) {
+	if (hq_compare_runs(&sides, &stop, &suite, compare->against, &compare->outcome, &error)) {
 		complain(error.text);
 		return HQ_EXIT_ERROR;
 	}
@@ -362,8 +422,8 @@ static int run_pairs(struct compare *compare, struct hq_report_files *files)
 
 static void print_dry(const struct compare *compare)
 {
-	for (int side = 0; side < 2; side++)
-		printf("%s: %s on %s (%s)\n", side == HQ_SIDE_A ? "A" : "B",
+	for (size_t side = 0; side < compare->side_count; side++)
+		printf("%c: %s on %s (%s)\n", letter_of(side),
 		       compare->sides[side].plans[0].scenario,
 		       compare->sides[side].plans[0].allocator, compare->names[side]);
 }
@@ -386,9 +446,10 @@ int hq_command_compare(struct hq_invocation *invocation)
 			status = run_pairs(&compare, &files);
 		hq_report_files_close(&files);
 	}
-	hq_cases_clear(&compare.sides[HQ_SIDE_A]);
-	hq_cases_clear(&compare.sides[HQ_SIDE_B]);
-	hq_comparison_clear(&compare.comparison);
+	for (size_t side = 0; side < compare.side_count; side++)
+		hq_cases_clear(&compare.sides[side]);
+	for (size_t i = 0; i + 1 < compare.side_count; i++)
+		hq_comparison_clear(&compare.against[i]);
 	hq_scenario_clear(&compare.scenario);
 	return status;
 }

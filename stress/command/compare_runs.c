@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <gsl/gsl_rng.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,23 +20,23 @@
 #define PAIRS_LEAST 5 /* before a width means anything */
 
 struct runs {
-	const struct hq_plan *sides;
+	const struct hq_compare_sides *sides;
 	const struct hq_compare_stop *stop;
-	struct hq_plan *plans; /* of all pairs, in the order in which they run; strings borrowed */
-	enum hq_side *side_of; /* of each */
+	struct hq_plan *plans; /* of all rounds, in the order in which they run; strings borrowed */
+	size_t *side_of;       /* of each: an enum hq_side, or one beside them */
 	size_t ended;
 	bool broken; /* no memory for what was measured */
 	uint64_t started_ns;
-	struct hq_comparison *comparison;
+	struct hq_comparison *against; /* see hq_compare_runs */
 	struct hq_compare_outcome *outcome;
 };
 
 /* A side's plan as it is run: nothing is judged but the contracts. */
-static void place(struct runs *runs, size_t index, enum hq_side side)
+static void place(struct runs *runs, size_t index, size_t side)
 {
 	struct hq_plan *plan = &runs->plans[index];
 
-	*plan = runs->sides[side];
+	*plan = runs->sides->plans[side];
 	plan->expectation_count = 0;
 	plan->needs_clean = false;
 	runs->side_of[index] = side;
@@ -46,20 +47,37 @@ static void draw_order(struct runs *runs)
 	gsl_rng *draws = gsl_rng_alloc(gsl_rng_mt19937);
 
 	if (draws)
-		gsl_rng_set(draws, (unsigned long)runs->comparison->seed);
+		gsl_rng_set(draws, (unsigned long)runs->against[0].seed);
 	for (size_t pair = 0; pair < runs->stop->pairs; pair++) {
 		const bool a_first = draws ? gsl_rng_uniform(draws) < 0.5 : pair % 2 == 0;
+		const size_t first = pair * runs->sides->count;
 
-		place(runs, 2 * pair, a_first ? HQ_SIDE_A : HQ_SIDE_B);
-		place(runs, 2 * pair + 1, a_first ? HQ_SIDE_B : HQ_SIDE_A);
+		place(runs, first, a_first ? HQ_SIDE_A : HQ_SIDE_B);
+		place(runs, first + 1, a_first ? HQ_SIDE_B : HQ_SIDE_A);
+		for (size_t side = 2; side < runs->sides->count; side++)
+			place(runs, first + side, side);
 	}
 	if (draws)
 		gsl_rng_free(draws);
 }
 
+/* What A measured is one side of every comparison. */
+static void add(struct runs *runs, const struct hq_series_of_pairs *what, double value)
+{
+	const size_t pair = runs->ended / runs->sides->count;
+	const size_t side = runs->side_of[runs->ended];
+	const size_t first = side == HQ_SIDE_A ? 0 : side - 1;
+	const size_t end = side == HQ_SIDE_A ? runs->sides->count - 1 : side;
+
+	for (size_t i = first; i < end; i++) {
+		if (hq_comparison_add(&runs->against[i], side == HQ_SIDE_A ? HQ_SIDE_A : HQ_SIDE_B,
+				      pair, what, value))
+			runs->broken = true;
+	}
+}
+
 /* Each part has three series of its own. */
-static void enter_parts(struct runs *runs, size_t pair, enum hq_side side,
-			const struct hq_result *result)
+static void enter_parts(struct runs *runs, const struct hq_result *result)
 {
 	for (size_t i = 0; i < result->part_count; i++) {
 		const struct hq_result_part *part = &result->parts[i];
@@ -77,27 +95,25 @@ static void enter_parts(struct runs *runs, size_t pair, enum hq_side side,
 			strcpy(what.metric, rows[row].metric);
 			strcpy(what.part, part->name);
 			strcpy(what.group, part->group);
-			if (hq_comparison_add(runs->comparison, side, pair, &what, rows[row].value))
-				runs->broken = true;
+			add(runs, &what, rows[row].value);
 		}
 	}
 }
 
 static void enter(struct runs *runs, const struct hq_result *result)
 {
-	const size_t pair = runs->ended / 2;
-	const enum hq_side side = runs->side_of[runs->ended];
+	const size_t side = runs->side_of[runs->ended];
 
-	strcpy(runs->outcome->folders[side], result->folder);
+	if (side <= HQ_SIDE_B)
+		strcpy(runs->outcome->folders[side], result->folder);
 	for (size_t i = 0; i < result->metric_count; i++) {
 		const struct hq_result_metric *metric = &result->metrics[i];
 		struct hq_series_of_pairs what = { .unit = metric->unit };
 
 		strcpy(what.metric, metric->name);
-		if (hq_comparison_add(runs->comparison, side, pair, &what, metric->value))
-			runs->broken = true;
+		add(runs, &what, metric->value);
 	}
-	enter_parts(runs, pair, side, result);
+	enter_parts(runs, result);
 }
 
 static void say(const struct runs *runs, const struct hq_result *result, char *text, size_t size)
@@ -106,10 +122,25 @@ static void say(const struct runs *runs, const struct hq_result *result, char *t
 		 runs->side_of[runs->ended] == HQ_SIDE_A ? "A" : "B", hq_trouble_reason(result));
 }
 
+/* One beside the two has no figures then; the comparison goes on without it. */
+static void note_beside(struct runs *runs, size_t beside, const struct hq_result *result)
+{
+	char *text = runs->outcome->beside_trouble[beside];
+
+	if (hq_is_trouble(result->verdict) && !text[0])
+		snprintf(text, sizeof(runs->outcome->beside_trouble[beside]), "%s: %.480s",
+			 hq_verdict_name(result->verdict), hq_trouble_reason(result));
+}
+
 static void note_trouble(struct runs *runs, const struct hq_result *result)
 {
 	struct hq_compare_outcome *outcome = runs->outcome;
+	const size_t side = runs->side_of[runs->ended];
 
+	if (side > HQ_SIDE_B) {
+		note_beside(runs, side - 2, result);
+		return;
+	}
 	if (result->verdict == HQ_VERDICT_INCONCLUSIVE && !outcome->doubt[0])
 		say(runs, result, outcome->doubt, sizeof(outcome->doubt));
 	if (!hq_is_trouble(result->verdict) || result->verdict <= outcome->worst)
@@ -131,11 +162,11 @@ static bool are_resolved(const struct runs *runs)
 	const struct hq_compare_stop *stop = runs->stop;
 
 	for (size_t i = 0; !stop->claim_count && i < sizeof(watched) / sizeof(watched[0]); i++) {
-		if (!is_resolved(runs->comparison, watched[i]))
+		if (!is_resolved(&runs->against[0], watched[i]))
 			return false;
 	}
 	for (size_t i = 0; i < stop->claim_count; i++) {
-		if (!is_resolved(runs->comparison, stop->claims[i].metric))
+		if (!is_resolved(&runs->against[0], stop->claims[i].metric))
 			return false;
 	}
 	return true;
@@ -144,13 +175,13 @@ static bool are_resolved(const struct runs *runs)
 /* Asked after each pair. */
 static bool have_enough(struct runs *runs)
 {
-	const size_t pairs = runs->ended / 2;
+	const size_t pairs = runs->ended / runs->sides->count;
 
 	if (!runs->stop->budget_ns)
 		return false;
 	if (pairs >= 2 && hq_now_ns() - runs->started_ns >= runs->stop->budget_ns)
 		return true;
-	return pairs >= PAIRS_LEAST && hq_comparison_judge(runs->comparison) == 0 &&
+	return pairs >= PAIRS_LEAST && hq_comparison_judge(&runs->against[0]) == 0 &&
 	       are_resolved(runs);
 }
 
@@ -165,29 +196,31 @@ static bool on_result(void *cookie, const struct hq_result *result)
 	runs->ended++;
 	if (runs->broken || hq_is_trouble(runs->outcome->worst))
 		return true;
-	return runs->ended % 2 == 0 && have_enough(runs);
+	return runs->ended % runs->sides->count == 0 && have_enough(runs);
 }
 
-/* The last pair may be half: an interrupted or stopped suite ends anywhere. */
+/* The last round may be half: an interrupted or stopped suite ends anywhere. */
 static int drop_half(struct runs *runs, struct hq_error *error)
 {
-	runs->comparison->pairs = runs->ended / 2;
+	for (size_t i = 0; i < runs->sides->count - 1; i++)
+		runs->against[i].pairs = runs->ended / runs->sides->count;
 	if (runs->broken)
 		return hq_error_set(error, "out of memory");
 	return 0;
 }
 
-int hq_compare_runs(const struct hq_plan sides[2], const struct hq_compare_stop *stop,
-		    const struct hq_suite_settings *settings, struct hq_comparison *comparison,
+int hq_compare_runs(const struct hq_compare_sides *sides, const struct hq_compare_stop *stop,
+		    const struct hq_suite_settings *settings, struct hq_comparison *against,
 		    struct hq_compare_outcome *outcome, struct hq_error *error)
 {
+	const size_t count = sides->count * stop->pairs;
 	struct runs runs = {
 		.sides = sides,
 		.stop = stop,
-		.plans = calloc(2 * stop->pairs, sizeof(*runs.plans)),
-		.side_of = calloc(2 * stop->pairs, sizeof(*runs.side_of)),
+		.plans = calloc(count, sizeof(*runs.plans)),
+		.side_of = calloc(count, sizeof(*runs.side_of)),
 		.started_ns = hq_now_ns(),
-		.comparison = comparison,
+		.against = against,
 		.outcome = outcome,
 	};
 	struct hq_suite_settings asked = *settings;
@@ -201,7 +234,7 @@ int hq_compare_runs(const struct hq_plan sides[2], const struct hq_compare_stop 
 	asked.enough_cookie = &runs;
 	if (!status) {
 		draw_order(&runs);
-		status = hq_suite_run(runs.plans, 2 * stop->pairs, &asked, &suite, error);
+		status = hq_suite_run(runs.plans, count, &asked, &suite, error);
 	}
 	if (!status)
 		status = drop_half(&runs, error);

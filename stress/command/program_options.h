@@ -34,6 +34,7 @@ struct hq_settings {
 	char **contracts;
 	char **set;              /* KEY=VALUE, see stress/plan/yaml_set.h */
 	char **side_a, **side_b; /* the same, for one side of a comparison */
+	char **beside;           /* of a comparison: a setting for each further side */
 	char **claims;
 	char **grid; /* KEY=VALUE,VALUE,... of a sweep */
 	const char *seed;

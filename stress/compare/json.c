@@ -113,6 +113,27 @@ static json_t *published_of(const struct hq_compared *compared)
 	return list;
 }
 
+/* Each with all its series, as those of A and B: there side B is this one. */
+static json_t *beside_of(const struct hq_compared *compared)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < compared->beside_count; i++) {
+		const struct hq_compared_beside *beside = &compared->beside[i];
+		json_t *series = json_array();
+		json_t *one = json_object();
+
+		for (size_t j = 0; !beside->trouble[0] && j < beside->comparison->count; j++)
+			json_array_append_new(series, series_of(&beside->comparison->series[j],
+								beside->comparison->pairs));
+		set(one, "name", json_string(beside->name));
+		set(one, "trouble", json_string(beside->trouble));
+		set(one, "series", series);
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
 json_t *hq_compared_json(const struct hq_compared *compared)
 {
 	const struct hq_comparison *comparison = compared->comparison;
@@ -135,6 +156,7 @@ json_t *hq_compared_json(const struct hq_compared *compared)
 	set(whole, "published", published_of(compared));
 	set(whole, "source", json_string(compared->source ? compared->source : ""));
 	set(whole, "series", list);
+	set(whole, "beside", beside_of(compared));
 	return whole;
 }
 

@@ -107,6 +107,69 @@ static void put_differences(const struct hq_compared *compared, FILE *stream)
 		same && !compared->verbose ? " (-v shows them)" : "");
 }
 
+/* ---- sides beside the two ---- */
+
+/* What somebody who chooses between many would look at. */
+static bool is_of_interest(const struct hq_compared *compared,
+			   const struct hq_series_of_pairs *series)
+{
+	return !series->part[0] &&
+	       (compared->verbose || is_counter(series) || !strcmp(series->metric, "rss.peak") ||
+		!strcmp(series->metric, "rss.median"));
+}
+
+static const struct hq_series_of_pairs *find_beside(const struct hq_compared_beside *beside,
+						    const char *metric)
+{
+	return beside->trouble[0] ? NULL : hq_comparison_find(beside->comparison, metric);
+}
+
+static void put_beside_row(const struct hq_compared *compared,
+			   const struct hq_series_of_pairs *series, FILE *stream)
+{
+	char text[40], change[24];
+
+	fprintf(stream, "  %-26s %11s %11s", series->metric,
+		hq_value_print(text, sizeof(text), series->unit, series->difference.a),
+		hq_value_print(change, sizeof(change), series->unit, series->difference.b));
+	for (size_t i = 0; i < compared->beside_count; i++) {
+		const struct hq_series_of_pairs *one =
+			find_beside(&compared->beside[i], series->metric);
+		const bool is_sure = one && (one->difference.change == HQ_CHANGE_LOWER ||
+					     one->difference.change == HQ_CHANGE_HIGHER);
+
+		fprintf(stream, "  %10s %9s%s",
+			one ? hq_value_print(text, sizeof(text), one->unit, one->difference.b)
+			    : "-",
+			one ? print_change(change, one->difference.relative) : "",
+			is_sure ? "*" : " ");
+	}
+	fputc('\n', stream);
+}
+
+static void put_beside(const struct hq_compared *compared, FILE *stream)
+{
+	const struct hq_comparison *comparison = compared->comparison;
+
+	if (!compared->beside_count)
+		return;
+	fprintf(stream, "  %-26s %11s %11s", "beside them", "A", "B");
+	for (size_t i = 0; i < compared->beside_count; i++)
+		fprintf(stream, "  %20.20s ", compared->beside[i].name);
+	fputc('\n', stream);
+	for (size_t i = 0; i < comparison->count; i++) {
+		if (is_of_interest(compared, &comparison->series[i]))
+			put_beside_row(compared, &comparison->series[i], stream);
+	}
+	fputs("  changes are against A; * q is at most 0.05 among those of that side\n", stream);
+	for (size_t i = 0; i < compared->beside_count; i++) {
+		if (compared->beside[i].trouble[0])
+			fprintf(stream, "  %s has no figures: %s\n", compared->beside[i].name,
+				compared->beside[i].trouble);
+	}
+	fputc('\n', stream);
+}
+
 /* As R prints them. */
 static void put_tests(const struct hq_compared *compared, FILE *stream)
 {
@@ -288,6 +351,7 @@ int hq_compared_print(const struct hq_compared *compared, FILE *stream)
 	put_side(compared, HQ_SIDE_A, stream);
 	put_side(compared, HQ_SIDE_B, stream);
 	put_differences(compared, stream);
+	put_beside(compared, stream);
 	put_tests(compared, stream);
 	put_parts(compared, stream);
 	if (compared->same_sides)

@@ -17,9 +17,20 @@ struct hq_compared_claim {
 	const char *change; /* as text */
 };
 
+/* A further side, shown beside A and B. */
+struct hq_compared_beside {
+	const char *name;
+	const struct hq_comparison *comparison; /* of A and this side */
+	const char *trouble;                    /* why it has no figures; "" */
+};
+
+#define HQ_COMPARED_BESIDE 6
+
 /* What is known beside the numbers; everything is borrowed. */
 struct hq_compared {
 	const struct hq_comparison *comparison;
+	struct hq_compared_beside beside[HQ_COMPARED_BESIDE];
+	size_t beside_count;
 	const char *scenario;
 	const char *side_names[2]; /* what tells A and B apart, as it was asked for */
 	const struct hq_claim *claims;

@@ -30,7 +30,7 @@ const struct hq_scenario_key hq_scenario_keys[] = {
 	  "list of checkers that are asked for: NAME, or NAME: { OPTION: VALUE, ... }" },
 	{ "", "known", "ALLOCATOR or ALLOCATOR-VERSION: { verdict, because, sometimes, checker }" },
 	{ "", "compare",
-	  "two sides for `heapquake compare`: a, b, pairs, expect, source, published" },
+	  "two sides for `heapquake compare`: a, b, beside, pairs, expect, source, published" },
 	{ "", "run",
 	  "how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, "
 	  "counters, memory-cap, mechanism, seed" },
@@ -49,6 +49,7 @@ const struct hq_scenario_key hq_scenario_keys[] = {
 	{ "inject", "optional", "true: the same" },
 	{ "compare", "a", "settings of side A, as for --set: a list of KEY=VALUE" },
 	{ "compare", "b", "settings of side B" },
+	{ "compare", "beside", "further sides, a setting each, shown beside A and B" },
 	{ "compare", "pairs", "pairs of runs, 2 to 128; 10" },
 	{ "compare", "expect", "list of claims: faults.minor <= -30%" },
 	{ "compare", "source", "where changes were published" },
@@ -375,6 +376,7 @@ void hq_scenario_clear(struct hq_scenario *scenario)
 	scenario->allocators = NULL;
 	for (int side = 0; side < 2; side++)
 		hq_words_free(scenario->compare.sides[side]);
+	hq_words_free(scenario->compare.beside);
 	hq_words_free(scenario->compare.claims);
 	scenario->compare = (struct hq_scenario_compare){ .pairs = 0 };
 }

@@ -26,6 +26,7 @@ struct hq_scenario_known {
 
 #define HQ_COMPARE_PAIRS     128
 #define HQ_COMPARE_PUBLISHED 8
+#define HQ_COMPARE_BESIDE    6
 
 /* A change that somebody published, as text: "-51%". */
 struct hq_published {
@@ -36,8 +37,9 @@ struct hq_published {
 /* What the scenario is compared for. */
 struct hq_scenario_compare {
 	char **sides[2]; /* settings of A and B, as for --set; NULL: none */
-	char **claims;   /* NULL: none */
-	uint64_t pairs;  /* 0: as usual */
+	char **beside;  /* a setting for each further side, HQ_COMPARE_BESIDE at most; NULL: none */
+	char **claims;  /* NULL: none */
+	uint64_t pairs; /* 0: as usual */
 	char source[200];
 	struct hq_published published[HQ_COMPARE_PUBLISHED];
 	size_t published_count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The section `compare`: two sides that the scenario is about, what is claimed of them, and what
- * somebody published. A run of the scenario alone takes no notice of it.
+ * The section `compare`: two sides that the scenario is about, others to be shown beside them, what
+ * is claimed of the two, and what somebody published. A run of the scenario alone takes no notice
+ * of it.
  */
 #include "stress/plan/scenario_parts.h"
 
@@ -22,6 +23,18 @@ static void read_a(struct hq_reading *reading, const struct hq_yaml *value)
 static void read_b(struct hq_reading *reading, const struct hq_yaml *value)
 {
 	of(reading)->sides[1] = hq_read_words(reading, value, "b");
+}
+
+static void read_beside(struct hq_reading *reading, const struct hq_yaml *value)
+{
+	size_t count = 0;
+
+	of(reading)->beside = hq_read_words(reading, value, "beside");
+	while (of(reading)->beside && of(reading)->beside[count])
+		count++;
+	if (count > HQ_COMPARE_BESIDE)
+		hq_complain(reading->complaints, value, "more than %d sides beside the two",
+			    HQ_COMPARE_BESIDE);
 }
 
 static void read_expect(struct hq_reading *reading, const struct hq_yaml *value)
@@ -79,6 +92,7 @@ void hq_read_compare(struct hq_reading *reading, const struct hq_yaml *value)
 	static const struct hq_section keys[] = {
 		{ "a", read_a },
 		{ "b", read_b },
+		{ "beside", read_beside },
 		{ "pairs", read_pairs },
 		{ "expect", read_expect },
 		{ "source", read_source },

@@ -344,6 +344,20 @@
 			axis("ms", { type: "linear", min: 0 }), axis("MiB", { type: "linear", min: 0 }))];
 	}
 
+	/* Sides beside the two, each against A. */
+	function besideTable(one, whole) {
+		const rooms = /^(cpu|faults|hardware|perf|switches|syscalls|time|rss)\./;
+		const sides = one.beside.map((side) => new Map(side.series.map((series) => [series.metric, series])));
+		const cell = (series) => make("td", "number" + (series && /lower|higher/.test(series.verdict) ? " higher" : ""),
+			series ? `${show(series.location_b, series.unit)} (${percent(series.change)})` : "");
+
+		return table(["beside them", "A", "B", ...one.beside.map((side) => side.name)],
+			whole.filter((series) => rooms.test(series.metric)).map((series) => make("tr", "",
+				make("td", "", series.metric), make("td", "number", show(series.location_a, series.unit)),
+				make("td", "number", show(series.location_b, series.unit)),
+				...sides.map((side) => cell(side.get(series.metric))))));
+	}
+
 	function fillComparison(one, box) {
 		const whole = one.series.filter((series) => !series.part);
 		const charts = make("div", "charts");
@@ -358,6 +372,10 @@
 				make("p", "soft", `published: ${one.source}`));
 		charts.append(...sidesChart(one.sides || []), ...partCharts(one.series));
 		box.append(charts, table(["metric", "A", "B", "change", "95 % interval", "p", "q", ""], whole.map(seriesRow)));
+		if ((one.beside || []).length)
+			box.append(besideTable(one, whole), make("p", "soft", "changes are against A; bold: a change that is no chance"),
+				...one.beside.filter((side) => side.trouble).map((side) =>
+					make("p", "broken", `${side.name} has no figures: ${side.trouble}`)));
 	}
 
 	function showComparisons(page, comparisons) {

@@ -15,6 +15,21 @@ A bare word is an allocator; nothing runs in a dry run.
   A: sample on glibc (glibc)
   B: sample on bedrock (bedrock)
 
+Further sides stand beside the two: columns without claims, six at most.
+
+  $ compare sample.yaml --a glibc --b bedrock --beside glibc --beside env.SIDE=c --dry-run
+  A: sample on glibc (glibc)
+  B: sample on bedrock (bedrock)
+  C: sample on glibc (glibc)
+  D: sample on [a-z]+ \(env.SIDE=c\) (re)
+  $ compare sample.yaml --no-faults --a env.SIDE=a --b env.SIDE=b --beside env.SIDE=c --pairs 2 > "$CRAMTMP/out"
+  $ sed -n '/beside them/p; /changes are against/p' "$CRAMTMP/out" | sed 's/  */ /g'
+   beside them A B env.SIDE=c 
+   changes are against A; * q is at most 0.05 among those of that side
+  $ compare sample.yaml --a glibc --b bedrock $(for i in 1 2 3 4 5 6 7; do echo --beside env.SIDE=$i; done)
+  heapquake compare: more than six sides beside the two
+  [2]
+
 JSON has every value; the line for people goes elsewhere then.
 
   $ compare sample.yaml --no-faults --aa --pairs 2 --format json 2>"$CRAMTMP/err" | python3 -c '

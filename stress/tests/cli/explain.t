@@ -38,7 +38,7 @@ What explain tells.
     expect       list of what must hold: METRIC OP VALUE
     contracts    list of checkers that are asked for: NAME, or NAME: { OPTION: VALUE, ... }
     known        ALLOCATOR or ALLOCATOR-VERSION: { verdict, because, sometimes, checker }
-    compare      two sides for `heapquake compare`: a, b, pairs, expect, source, published
+    compare      two sides for `heapquake compare`: a, b, beside, pairs, expect, source, published
     run          how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, counters, memory-cap, mechanism, seed
   
   More: heapquake explain target, inject, rule, expect, contracts, known, run.

@@ -72,6 +72,25 @@ test_a_comparison_is_drawn() {
 	says dom 'resident memory of both sides'
 }
 
+test_sides_beside_the_two_are_columns() {
+	small
+	expect 0 "$HQ" compare -q --results none --a glibc --b bedrock --beside env.SIDE=other --pairs 2 \
+		--format text,html:page.html small.yaml
+	says out 'beside them .* A .* B .* env.SIDE=other'
+	look page.html
+	says dom '<th[^>]*>env.SIDE=other</th>'
+}
+
+test_a_side_beside_the_two_that_fails_is_left_out() {
+	cat >fails.sh <<-'S'
+		#!/bin/sh
+		[ "$SIDE" != other ]
+	S
+	chmod +x fails.sh
+	expect 0 "$HQ" compare -q --results none --a env.SIDE=a --b env.SIDE=b --beside env.SIDE=other --pairs 2 -- ./fails.sh
+	says out 'env.SIDE=other has no figures: '
+}
+
 test_hostile_text_stays_text() {
 	scenario hostile <<-'Y'
 		question: "</script><script>document.title = 'taken'</script><img src=x onerror=document.title='taken'> &amp; '\""
