@@ -101,3 +101,13 @@ Test(workload_churn, shares_above_the_whole_are_refused)
 	hq_options_parse(churn->options, options, "calloc=60% aligned=50%", &error);
 	cr_assert_neq(churn->validate(options, &error), 0);
 }
+
+Test(workload_churn, what_is_asked_for_does_not_depend_on_when)
+{
+	static struct host_fixture_run open;
+
+	host_fixture_record(&fixture);
+	host_fixture_run(&fixture, &run, "churn", "threads=1 ops=500");
+	host_fixture_run(&fixture, &open, "churn", "threads=1 ops=500 arrivals=poisson rate=50k/s");
+	cr_assert_eq(run.hashes[0], open.hashes[0]);
+}

@@ -80,6 +80,14 @@ Test(workload_query_mix, what_is_no_group_is_refused_with_one_that_is)
 	cr_expect(strstr(error.text, "math"));
 }
 
+Test(workload_query_mix, queries_arrive_at_a_rate)
+{
+	host_fixture_run(&fixture, &run, "query-mix",
+			 "threads=2 rows=1k rounds=3 group=math arrivals=poisson rate=1k/s");
+	host_fixture_expect_clean(&fixture);
+	cr_expect_eq(hq_hist_count(&fixture.wire->workers[1].hist[HQ_LATENCY_OP]), 12);
+}
+
 Test(workload_query_mix, it_survives_refusals_at_random)
 {
 	host_fixture_expect_survives("query-mix", "threads=2 rows=4k rounds=1", 40);

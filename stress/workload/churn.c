@@ -10,15 +10,12 @@
  */
 #include <errno.h>
 
-#include "injectors/ring.h"
-#include "stress/workload/heap.h"
+#include "stress/workload/mailbox.h"
+#include "stress/workload/pile.h"
 #include "stress/workload/table.h"
-#include "stress/workload/workload.h"
 
-#define MAILBOX_ROOM        256u
-#define ALIVE_EVERY         1024u /* blocks freed at the end between two signs of life */
-#define ALIGNMENT_SHIFT_MIN 4u    /* 16 */
-#define ALIGNMENT_SHIFTS    9u    /* up to 4096 */
+#define ALIGNMENT_SHIFT_MIN 4u /* 16 */
+#define ALIGNMENT_SHIFTS    9u /* up to 4096 */
 
 struct churn_options {
 	uint64_t threads;
@@ -29,17 +26,18 @@ struct churn_options {
 	double realloc;
 	double aligned;
 	double cross;
+	struct hq_arrivals_options arrivals;
 };
 
-/* Blocks on their way to the thread that frees them; filled by its predecessor alone. */
-struct churn_mailbox {
-	struct hq_ring ring;
-	struct hq_block blocks[MAILBOX_ROOM];
+struct churn_shared {
+	struct hq_pile *piles;      /* of the threads */
+	struct hq_mailbox *inboxes; /* what a thread frees for the one before */
 };
 
-struct churn_thread {
-	struct churn_mailbox inbox;
-	struct hq_block *slots;
+/* One thread's. */
+struct churn {
+	const struct churn_options *chosen;
+	struct hq_mailbox *inbox, *next; /* next NULL: there is no other thread */
 };
 
 static const struct hq_option options[] = {
@@ -59,6 +57,8 @@ static const struct hq_option options[] = {
 	  "share of allocations with an alignment of 16 B to 4 KiB" },
 	{ "cross", HQ_OPTION_SHARE, offsetof(struct churn_options, cross), "10%", 0, 0, NULL,
 	  "share of blocks that another thread frees" },
+	HQ_ARRIVALS_OPTIONS(struct churn_options, arrivals, "10k/s",
+			    "operations of each thread, for constant and poisson"),
 	{ .name = NULL },
 };
 
@@ -68,7 +68,7 @@ static int churn_validate(const void *values, struct hq_error *error)
 
 	if (chosen->calloc + chosen->aligned > 1)
 		return hq_error_set(error, "calloc and aligned together are more than 100%%");
-	return 0;
+	return hq_arrivals_validate(&chosen->arrivals, error);
 }
 
 static uint32_t churn_threads(const void *values)
@@ -79,45 +79,18 @@ static uint32_t churn_threads(const void *values)
 static int churn_prepare(struct hq_work *work)
 {
 	const struct churn_options *const chosen = work->options;
-	struct churn_thread *const threads = hq_host_map(work->thread_count * sizeof(*threads));
+	struct churn_shared *const shared = hq_host_map(sizeof(*shared));
 
-	if (threads == NULL)
+	if (shared == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < work->thread_count; i++) {
-		threads[i].slots = hq_host_map(chosen->live * sizeof(struct hq_block));
-		if (threads[i].slots == NULL)
-			return -ENOMEM;
-	}
-	work->shared = threads;
-	return 0;
-}
-
-static void empty_mailbox(struct churn_mailbox *mailbox, struct hq_heap *heap)
-{
-	int64_t slot;
-
-	while ((slot = hq_ring_peek(&mailbox->ring, MAILBOX_ROOM)) >= 0) {
-		hq_block_free(heap, &mailbox->blocks[slot]);
-		hq_ring_taken(&mailbox->ring);
-	}
-}
-
-/* False when the mailbox is full. */
-static bool hand_over(struct churn_mailbox *mailbox, struct hq_block *block)
-{
-	const int64_t slot = hq_ring_reserve(&mailbox->ring, MAILBOX_ROOM);
-
-	if (slot < 0)
-		return false;
-	mailbox->blocks[slot] = *block;
-	hq_ring_publish(&mailbox->ring);
-	*block = (struct hq_block){ .address = NULL };
-	return true;
+	shared->piles = hq_piles_make(work->thread_count, chosen->live);
+	shared->inboxes = hq_mailboxes_make(work->thread_count, HQ_MAILBOX_ROOM);
+	work->shared = shared;
+	return shared->piles == NULL || shared->inboxes == NULL ? -ENOMEM : 0;
 }
 
 /* What one operation will do, drawn before anything is done: a NULL must not shift the stream. */
 struct churn_draw {
-	uint64_t slot;
 	uint64_t size;
 	uint64_t alignment; /* 0: none asked for */
 	bool resize;
@@ -128,7 +101,6 @@ struct churn_draw {
 static struct churn_draw draw(struct hq_random *random, const struct churn_options *chosen)
 {
 	struct churn_draw drawn = {
-		.slot = hq_random_below(random, chosen->live),
 		.size = hq_random_size(random, &chosen->size),
 		.resize = hq_random_chance(random, chosen->realloc),
 		.cross = hq_random_chance(random, chosen->cross),
@@ -152,54 +124,48 @@ static bool fill(struct hq_heap *heap, struct hq_block *block, const struct chur
 	return hq_block_alloc(heap, block, drawn->size);
 }
 
-static void operate(struct hq_heap *heap, struct hq_block *block, const struct churn_draw *drawn,
-		    struct churn_mailbox *next)
+static bool operate(void *context, struct hq_heap *heap, struct hq_block *block,
+		    struct hq_random *random)
 {
-	bool given;
+	const struct churn *const self = context;
+	const struct churn_draw drawn = draw(random, self->chosen);
 
-	if (drawn->resize) {
-		given = hq_block_resize(heap, block, drawn->size);
-	} else {
-		if (!drawn->cross || next == NULL || block->address == NULL ||
-		    !hand_over(next, block))
-			hq_block_free(heap, block);
-		given = fill(heap, block, drawn);
-	}
-	if (!given)
-		hq_heap_missed(heap);
+	hq_mailbox_empty(self->inbox, heap);
+	if (drawn.resize)
+		return hq_block_resize(heap, block, drawn.size);
+	if (drawn.cross && self->next != NULL && block->address != NULL &&
+	    hq_mailbox_put(self->next, block, 0))
+		*block = (struct hq_block){ .address = NULL };
+	hq_block_free(heap, block);
+	return fill(heap, block, &drawn);
 }
 
 static void churn_run(struct hq_work *work, uint32_t thread, struct hq_heap *heap)
 {
 	const struct churn_options *const chosen = work->options;
-	struct churn_thread *const threads = work->shared;
-	struct churn_thread *const self = &threads[thread];
-	struct churn_mailbox *const next =
-		work->thread_count > 1 ? &threads[(thread + 1) % work->thread_count].inbox : NULL;
+	const struct churn_shared *const shared = work->shared;
+	struct churn self = { .chosen = chosen, .inbox = &shared->inboxes[thread] };
 	struct hq_random random = hq_random_stream(work->seed, thread, 0);
+	struct hq_arrivals arrivals;
 
-	for (uint64_t i = 0; i < chosen->ops && !hq_host_stopping(); i++) {
-		const struct churn_draw drawn = draw(&random, chosen);
-
-		hq_heap_op_begin(heap);
-		empty_mailbox(&self->inbox, heap);
-		operate(heap, &self->slots[drawn.slot], &drawn, next);
-		hq_heap_op_end(heap);
-	}
+	if (work->thread_count > 1)
+		self.next = &shared->inboxes[(thread + 1) % work->thread_count];
+	hq_arrivals_start(&arrivals, &chosen->arrivals, work->seed, thread);
+	hq_turnover_run(&(struct hq_turnover){ .pile = &shared->piles[thread],
+					       .random = &random,
+					       .arrivals = &arrivals,
+					       .turn = operate,
+					       .context = &self },
+			heap, chosen->ops);
 }
 
 /* Nobody fills mailboxes any more: all threads have run. */
 static void churn_release(struct hq_work *work, uint32_t thread, struct hq_heap *heap)
 {
-	const struct churn_options *const chosen = work->options;
-	struct churn_thread *const self = &((struct churn_thread *)work->shared)[thread];
+	const struct churn_shared *const shared = work->shared;
 
-	empty_mailbox(&self->inbox, heap);
-	for (uint64_t i = 0; i < chosen->live; i++) {
-		hq_block_free(heap, &self->slots[i]);
-		if (i % ALIVE_EVERY == 0)
-			hq_heap_alive(heap);
-	}
+	hq_mailbox_empty(&shared->inboxes[thread], heap);
+	hq_pile_empty(&shared->piles[thread], heap);
 }
 
 const struct hq_workload hq_workload_churn = {

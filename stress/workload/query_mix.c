@@ -30,6 +30,8 @@ static const struct hq_option options[] = {
 	  "memory that each thread holds and does not use, as caches of a server" },
 	{ "clear", HQ_OPTION_BOOL, AT(clear), "false", 0, 0, NULL,
 	  "hash tables come from malloc and are cleared, instead of from calloc" },
+	HQ_ARRIVALS_OPTIONS(struct query_mix_options, arrivals, "20/s",
+			    "queries, for constant and poisson"),
 	{ .name = NULL },
 };
 
@@ -106,11 +108,13 @@ static int query_mix_validate(const void *values, struct hq_error *error)
 {
 	const struct query_mix_options *const chosen = values;
 
+	if (chosen->arrivals.kind != HQ_ARRIVALS_CLOSED && chosen->pause_ns != 0)
+		return hq_error_set(error, "either a pause between queries, or arrivals at a rate");
 	if (chosen->rows / chosen->threads < 100)
 		return hq_error_set(error, "fewer than 100 rows a thread");
 	for (size_t i = 0; i < QUERIES; i++) {
 		if (is_chosen(chosen, &queries[i]))
-			return 0;
+			return hq_arrivals_validate(&chosen->arrivals, error);
 	}
 	return hq_error_set(error, "no query is of the group '%s'; one is '%s'", chosen->group,
 			    queries[0].group);
@@ -129,6 +133,9 @@ static int query_mix_prepare(struct hq_work *work)
 	if (shared == NULL || threads == NULL)
 		return -ENOMEM;
 	shared->thread_count = work->thread_count;
+	hq_arrivals_start(&shared->arrivals,
+			  &((const struct query_mix_options *)work->options)->arrivals, work->seed,
+			  0);
 	for (uint32_t i = 0; i < work->thread_count; i++)
 		threads[i] = (struct query_mix){
 			.options = work->options, .shared = shared, .seed = work->seed, .thread = i
@@ -245,12 +252,14 @@ static bool answer(struct query_mix *self, size_t index)
 {
 	struct query_mix_share *const share = &self->shared->shares[self->thread];
 
+	if (self->thread == 0)
+		self->shared->due_ns = hq_arrivals_await(&self->shared->arrivals, self->heap);
 	if (!meet(self))
 		return false;
 	/* Not before: thread 0 may have been busy with what was left of the last query. */
 	*share = (struct query_mix_share){ .sum = 0 };
 	hq_heap_part_begin(self->heap);
-	hq_heap_op_begin(self->heap);
+	hq_arrivals_begin_due(self->heap, self->shared->due_ns);
 	share->refused = !queries[index].part(self, &queries[index], share);
 	bool going = meet(self);
 

@@ -24,6 +24,7 @@
 
 #include "injectors/atomic.h"
 #include "injectors/option.h"
+#include "stress/workload/arrivals.h"
 #include "stress/workload/heap.h"
 #include "stress/workload/workload.h"
 
@@ -39,6 +40,7 @@ struct query_mix_options {
 	char group[HQ_OPTION_TEXT_SIZE];
 	uint64_t resident;
 	bool clear; /* hash tables are cleared by hand, not taken from calloc */
+	struct hq_arrivals_options arrivals;
 };
 
 /* Grows by doubling; `bytes` are in use. */
@@ -60,6 +62,8 @@ struct query_mix_shared {
 	uint32_t thread_count;
 	struct query_mix_share shares[HQ_WIRE_WORKERS];
 	uint64_t answers[HQ_WIRE_PARTS]; /* thread 0 alone; 0: not known yet */
+	struct hq_arrivals arrivals;     /* thread 0 alone */
+	uint64_t due_ns; /* of the query; thread 0 writes it before all meet for the query */
 };
 
 /* One thread's view. */

@@ -18,8 +18,6 @@
 
 #define AT(field) offsetof(struct rpc_options, field)
 
-static const char *const arrivals[] = { "closed", "constant", "poisson", NULL };
-
 static const struct hq_option options[] = {
 	{ "clients", HQ_OPTION_COUNT, AT(clients), "2", 1, RPC_CLIENTS, NULL,
 	  "threads that send requests" },
@@ -39,11 +37,8 @@ static const struct hq_option options[] = {
 	  "bytes of a request" },
 	{ "reply", HQ_OPTION_SIZES, AT(reply), "16B..4KiB log", 1, 1u << 20, NULL,
 	  "bytes of a reply" },
-	{ "arrivals", HQ_OPTION_ENUM, AT(arrivals), "closed", 0, 0, arrivals,
-	  "closed: after the reply; constant or poisson: at 'rate', and latency counts from "
-	  "when a request should have been sent" },
-	{ "rate", HQ_OPTION_RATE, AT(rate), "2k/s", 0, 0, NULL,
-	  "requests of each client, for constant and poisson" },
+	HQ_ARRIVALS_OPTIONS(struct rpc_options, arrivals, "2k/s",
+			    "requests of each client, for constant and poisson"),
 	{ .name = NULL },
 };
 
@@ -55,9 +50,7 @@ static int rpc_validate(const void *values, struct hq_error *error)
 		return hq_error_set(error,
 				    "clients, reactors and workers together are more than %u",
 				    HQ_WIRE_WORKERS);
-	if (chosen->arrivals != RPC_CLOSED && !(chosen->rate > 0))
-		return hq_error_set(error, "arrivals need a rate above 0");
-	return 0;
+	return hq_arrivals_validate(&chosen->arrivals, error);
 }
 
 static uint32_t rpc_threads(const void *values)

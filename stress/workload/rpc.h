@@ -24,6 +24,7 @@
 #include "injectors/atomic.h"
 #include "injectors/option.h"
 #include "injectors/ring.h"
+#include "stress/workload/arrivals.h"
 #include "stress/workload/heap.h"
 #include "stress/workload/workload.h"
 
@@ -34,8 +35,6 @@
 #define RPC_NEW         128u
 #define RPC_FIELDS      8u
 
-enum rpc_arrivals { RPC_CLOSED, RPC_CONSTANT, RPC_POISSON };
-
 struct rpc_options {
 	uint64_t clients, reactors, workers;
 	uint64_t requests;
@@ -43,8 +42,7 @@ struct rpc_options {
 	uint64_t reconnect;
 	uint64_t sessions;
 	struct hq_sizes body, reply;
-	uint32_t arrivals; /* enum rpc_arrivals */
-	double rate;
+	struct hq_arrivals_options arrivals;
 };
 
 /* On the wire before the bytes; both ways. */

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients of rpc. One sends a request, waits for its reply and checks it; in an open loop it does
- * so at times that were drawn beforehand, and a request that had to wait for the one before has
- * been waiting since its own time: whoever is stalled then shows in the latencies of all who queue
- * up.
+ * Clients of rpc. One sends a request when it is due, waits for its reply and checks it.
  */
 #include "stress/workload/rpc.h"
 
 #include <errno.h>
-#include <math.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "injectors/units.h"
 
-#define SLICE_NS (5 * HQ_MS)
-
 struct client {
 	int sockets[RPC_CONNECTIONS]; /* our ends; 0: none */
 	struct hq_random random;
-	uint64_t next_ns; /* when the next request should be sent; open loop */
+	struct hq_arrivals arrivals;
 };
 
 int rpc_client_prepare(struct rpc *self)
@@ -29,6 +23,7 @@ int rpc_client_prepare(struct rpc *self)
 	if (client == NULL)
 		return -ENOMEM;
 	client->random = hq_random_stream(self->seed, self->index, 0);
+	hq_arrivals_start(&client->arrivals, &self->options->arrivals, self->seed, self->index);
 	self->state = client;
 	return 0;
 }
@@ -129,39 +124,13 @@ static bool exchange(struct rpc *self, int socket, uint64_t number, uint64_t byt
 	return sent && await_reply(self, socket, number);
 }
 
-/* Sleeps until the next request is due; returns by how much it is late. */
-static uint64_t await_turn(struct rpc *self)
-{
-	struct client *const client = self->state;
-	const double mean_ns = 1e9 / self->options->rate;
-	const double draw = (double)(hq_random_below(&client->random, 1u << 30) + 1) / (1u << 30);
-
-	if (self->options->arrivals == RPC_CLOSED)
-		return 0;
-	if (client->next_ns == 0)
-		client->next_ns = hq_host_now_ns();
-	client->next_ns +=
-		(uint64_t)(self->options->arrivals == RPC_POISSON ? -log(draw) * mean_ns : mean_ns);
-	for (;;) {
-		const uint64_t now_ns = hq_host_now_ns();
-
-		if (now_ns >= client->next_ns || hq_host_stopping())
-			return now_ns > client->next_ns ? now_ns - client->next_ns : 0;
-		const uint64_t left_ns = client->next_ns - now_ns;
-
-		hq_host_sleep_ns(left_ns < SLICE_NS ? left_ns : SLICE_NS);
-		hq_heap_alive(self->heap);
-	}
-}
-
 static void call(struct rpc *self, uint64_t number)
 {
 	struct client *const client = self->state;
 	const uint64_t index = number % self->options->connections;
 	const uint64_t bytes = hq_random_size(&client->random, &self->options->body);
-	const uint64_t late_ns = await_turn(self);
 
-	hq_heap_op_begin_late(self->heap, late_ns);
+	hq_arrivals_begin(&client->arrivals, self->heap);
 	if (!open_connection(self, index)) {
 		hq_heap_missed(self->heap);
 		hq_host_sleep_ns(HQ_MS);
