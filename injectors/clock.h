@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clock of everything that is timed on the controller's side. What is preloaded into the
- * target asks the kernel itself (syscall/raw.h).
+ * The clock of the controller and of the host. What is preloaded into the target asks the kernel
+ * itself (syscall/raw.h).
  */
 #ifndef HQ_INJECTORS_CLOCK_H
 #define HQ_INJECTORS_CLOCK_H

@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clocks of the host: nanoseconds for times, and the time stamp counter for the length of one call.
- * The controller measures the counter's speed once (ns_per_tick, 32.32 fixed point); 0 means that
- * there is no usable counter, and then the clock is read instead.
+ * The clock of the host for the length of one call: the time stamp counter. The controller measures
+ * the counter's speed once (ns_per_tick, 32.32 fixed point); 0 means that there is no usable
+ * counter, and then the clock is read instead.
  */
 #ifndef HQ_STRESS_HOST_CLOCK_H
 #define HQ_STRESS_HOST_CLOCK_H
 
 #include <stdint.h>
-#include <time.h>
 
-static inline uint64_t hq_clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+#include "injectors/clock.h"
 
 static inline uint64_t hq_clock_ticks(uint64_t ns_per_tick)
 {
 	if (ns_per_tick == 0)
-		return hq_clock_ns();
+		return hq_now_ns();
 #if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
@@ -30,7 +23,7 @@ static inline uint64_t hq_clock_ticks(uint64_t ns_per_tick)
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
 	return ticks;
 #else
-	return hq_clock_ns();
+	return hq_now_ns();
 #endif
 }
 

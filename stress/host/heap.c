@@ -70,7 +70,7 @@ void hq_heap_event(struct hq_heap *heap, struct hq_event event)
 	if (event.asked == HQ_ASKED_UNKNOWN && is_of_a_call(event.kind))
 		event.asked = heap->asked;
 	look_beside(heap, &event);
-	event.time_ns = hq_clock_ns();
+	event.time_ns = hq_now_ns();
 	event.op = hq_load_relaxed(&worker->ops);
 	event.worker = heap->index;
 	worker->events[slot] = event;
@@ -239,7 +239,7 @@ static void note_refusal(struct hq_heap *heap, uint64_t size, uint64_t freed_bef
 static void refused(struct hq_heap *heap, uint64_t size, int failure)
 {
 	hq_count_own(&heap->worker->nulls, 1);
-	hq_store_relaxed(&heap->worker->last_null_ns, hq_clock_ns());
+	hq_store_relaxed(&heap->worker->last_null_ns, hq_now_ns());
 	hq_heap_check_refusal(heap, size, failure);
 }
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "injectors/atomic.h"
-#include "stress/host/clock.h"
+#include "injectors/clock.h"
 #include "stress/host/heap_private.h"
 #include "stress/host/system.h"
 
@@ -102,10 +102,10 @@ static bool has_ended(pid_t child, int *status, int flags)
 static enum hq_fork_trouble await(pid_t child, const struct child_page *page, uint64_t patience_ns,
 				  int *status)
 {
-	uint64_t seen_steps = 0, progress_ns = hq_clock_ns();
+	uint64_t seen_steps = 0, progress_ns = hq_now_ns();
 
 	while (!has_ended(child, status, WNOHANG)) {
-		const uint64_t steps = hq_load_relaxed(&page->steps), now_ns = hq_clock_ns();
+		const uint64_t steps = hq_load_relaxed(&page->steps), now_ns = hq_now_ns();
 
 		if (steps != seen_steps) {
 			seen_steps = steps;

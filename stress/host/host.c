@@ -7,7 +7,7 @@
 #include "stress/host/host.h"
 
 #include "injectors/atomic.h"
-#include "stress/host/clock.h"
+#include "injectors/clock.h"
 #include "stress/host/system.h"
 #include "stress/workload/heap.h"
 
@@ -28,7 +28,7 @@ void hq_host_bind(struct hq_wire *wire)
 
 void hq_host_gate_opened(void)
 {
-	host.gate_open_ns = hq_clock_ns();
+	host.gate_open_ns = hq_now_ns();
 }
 
 bool hq_host_orphaned(void)
@@ -48,10 +48,10 @@ bool hq_host_stopping(void)
 
 void hq_host_sleep_ns(uint64_t ns)
 {
-	const uint64_t end_ns = hq_clock_ns() + ns;
+	const uint64_t end_ns = hq_now_ns() + ns;
 
 	while (!hq_host_stopping()) {
-		const uint64_t now_ns = hq_clock_ns();
+		const uint64_t now_ns = hq_now_ns();
 
 		if (now_ns >= end_ns)
 			return;
@@ -71,7 +71,7 @@ uint64_t hq_host_cpu_ns(void)
 
 uint64_t hq_host_now_ns(void)
 {
-	return hq_clock_ns();
+	return hq_now_ns();
 }
 
 /* The controller writes its own time before it opens the gate; without rules there is no gate. */
@@ -79,7 +79,7 @@ uint64_t hq_host_since_gate_ns(void)
 {
 	const uint64_t told_ns = hq_load_relaxed(&host.wire->plane.gate_open_ns);
 	const uint64_t open_ns = told_ns != 0 ? told_ns : host.gate_open_ns;
-	const uint64_t now_ns = hq_clock_ns();
+	const uint64_t now_ns = hq_now_ns();
 
 	return now_ns > open_ns ? now_ns - open_ns : 0;
 }

@@ -21,7 +21,7 @@
 
 #include "injectors/option.h"
 #include "injectors/units.h"
-#include "stress/host/clock.h"
+#include "injectors/clock.h"
 #include "stress/host/heap_private.h"
 #include "stress/host/phase.h"
 #include "stress/host/stats.h"
@@ -86,7 +86,7 @@ static void take_stats(struct run *run, enum hq_stats_point point, uint32_t work
 /* When there is next something to record; without statistics, never. */
 static uint64_t await_stats_ns(const struct run *run)
 {
-	const uint64_t now_ns = hq_clock_ns();
+	const uint64_t now_ns = hq_now_ns();
 
 	if (run->wire->config.stats_period_ns == 0)
 		return UINT64_MAX;
@@ -99,7 +99,7 @@ static void take_stats_when_due(struct run *run, enum hq_stats_point point, uint
 	if (await_stats_ns(run) != 0)
 		return;
 	take_stats(run, point, workers);
-	run->stats_due_ns = hq_clock_ns() + period_ns;
+	run->stats_due_ns = hq_now_ns() + period_ns;
 }
 
 /* ---- start ---- */
@@ -193,20 +193,20 @@ static int start(struct run *run)
 	if (error != 0)
 		return error;
 	take_stats(run, HQ_STATS_START, run->work.thread_count);
-	hq_store_relaxed(&status->ready_ns, hq_clock_ns());
+	hq_store_relaxed(&status->ready_ns, hq_now_ns());
 	reach(run->wire, HQ_TARGET_READY);
 	return 0;
 }
 
 static int await_go(struct hq_wire *wire)
 {
-	const uint64_t deadline_ns = hq_clock_ns() + wire->config.deadline_ns;
+	const uint64_t deadline_ns = hq_now_ns() + wire->config.deadline_ns;
 
 	/* Pairs with the controller's release: its time of opening the gate is there. */
 	while (hq_load_acquire(&wire->go) == 0) {
 		if (hq_host_stopping())
 			break;
-		if (hq_host_orphaned() || hq_clock_ns() >= deadline_ns)
+		if (hq_host_orphaned() || hq_now_ns() >= deadline_ns)
 			return fail(wire, "the controller never said go");
 		hq_system_sleep_ns(POLL_NS);
 	}
@@ -232,11 +232,11 @@ static bool gather(struct run *run, uint32_t phases)
 /* The threads' destructors run in the allocator: they must be over before it counts as freed. */
 static bool join_threads(struct run *run)
 {
-	const uint64_t deadline_ns = hq_clock_ns() + EXIT_NS;
+	const uint64_t deadline_ns = hq_now_ns() + EXIT_NS;
 
 	for (uint32_t i = 0; i < run->work.thread_count; i++) {
 		while (pthread_tryjoin_np(run->workers[i].thread.id, NULL) != 0) {
-			if (hq_host_orphaned() || hq_clock_ns() >= deadline_ns)
+			if (hq_host_orphaned() || hq_now_ns() >= deadline_ns)
 				return false;
 			hq_system_sleep_ns(POLL_NS);
 		}
@@ -255,14 +255,14 @@ static int work(struct run *run)
 		run->workload->beside(&run->work, &run->workers[0].heap);
 	if (!gather(run, 2))
 		return fail(run->wire, "the controller is gone");
-	hq_store_relaxed(&status->worked_ns, hq_clock_ns());
+	hq_store_relaxed(&status->worked_ns, hq_now_ns());
 	reach(run->wire, HQ_TARGET_WORKED);
 	take_stats(run, HQ_STATS_WORKED, run->work.thread_count);
 	hq_host_sleep_ns(QUIET_NS);
 	hq_phase_open(&run->phases, HQ_PHASE_RELEASE);
 	if (!gather(run, 3) || !join_threads(run))
 		return fail(run->wire, "the threads did not end");
-	hq_store_relaxed(&status->freed_ns, hq_clock_ns());
+	hq_store_relaxed(&status->freed_ns, hq_now_ns());
 	take_stats(run, HQ_STATS_FREED, 0);
 	if (run->wire->config.releases != 0)
 		take_stats(run, HQ_STATS_RELEASED, 0);
@@ -282,18 +282,18 @@ static void idle(struct run *run)
 	const uint64_t period_ns = workload->idle != NULL && workload->idle_period_ns != NULL
 					   ? workload->idle_period_ns(run->options)
 					   : 0;
-	uint64_t due_ns = hq_clock_ns() + period_ns;
+	uint64_t due_ns = hq_now_ns() + period_ns;
 
 	while (!hq_host_stopping() && !hq_host_orphaned()) {
-		const uint64_t now_ns = hq_clock_ns();
+		const uint64_t now_ns = hq_now_ns();
 		const uint64_t rest_ns = due_ns > now_ns ? due_ns - now_ns : 0;
 
 		hq_host_sleep_ns(smaller(period_ns != 0 ? rest_ns : QUIET_NS, await_stats_ns(run)));
 		take_stats_when_due(run, HQ_STATS_IDLE, 0, IDLE_STATS_NS);
-		if (period_ns == 0 || hq_host_stopping() || hq_clock_ns() < due_ns)
+		if (period_ns == 0 || hq_host_stopping() || hq_now_ns() < due_ns)
 			continue;
 		workload->idle(&run->work, &run->workers[0].heap);
-		due_ns = hq_clock_ns() + period_ns;
+		due_ns = hq_now_ns() + period_ns;
 	}
 }
 

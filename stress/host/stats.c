@@ -14,7 +14,7 @@
 #include "injectors/atomic.h"
 #include "injectors/proc.h"
 #include "stress/host/allocator.h"
-#include "stress/host/clock.h"
+#include "injectors/clock.h"
 #include "stress/host/system.h"
 
 #define KIB 1024u
@@ -60,10 +60,10 @@ static void read_moment(const struct hq_stats_source *source, const struct hq_wi
 {
 	const uint64_t before = hq_wire_live_bytes(wire->workers, wire->config.worker_count);
 
-	record->time_ns = hq_clock_ns();
+	record->time_ns = hq_now_ns();
 	if (source->family != NULL)
 		source->family->read(source, record);
-	record->took_ns = hq_clock_ns() - record->time_ns;
+	record->took_ns = hq_now_ns() - record->time_ns;
 	const uint64_t after = hq_wire_live_bytes(wire->workers, wire->config.worker_count);
 
 	record->live_bytes = before < after ? before : after;

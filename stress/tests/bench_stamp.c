@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stress/host/clock.h"
+#include "injectors/clock.h"
 #include "stress/host/shadow.h"
 #include "stress/host/stamp.h"
 
@@ -62,11 +62,11 @@ static double measure(void (*work)(uint8_t *, uint64_t), uint8_t *block, uint64_
 	double best = 1e18;
 
 	for (int repeat = 0; repeat < REPEATS; repeat++) {
-		const uint64_t start = hq_clock_ns();
+		const uint64_t start = hq_now_ns();
 
 		for (uint64_t i = 0; i < rounds; i++)
 			work(block, size);
-		const double each = (double)(hq_clock_ns() - start) / (double)rounds;
+		const double each = (double)(hq_now_ns() - start) / (double)rounds;
 
 		best = each < best ? each : best;
 	}
