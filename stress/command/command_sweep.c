@@ -24,6 +24,7 @@
 #include "stress/command/version.h"
 #include "stress/compare/frontier.h"
 #include "stress/compare/permute.h"
+#include "stress/compare/table.h"
 #include "stress/plan/words.h"
 #include "stress/report/page.h"
 
@@ -333,11 +334,6 @@ static int print_text(const struct sweep *sweep, FILE *stream)
 	return ferror(stream) ? -EIO : 0;
 }
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *point_json(const struct sweep *sweep, const struct point *point)
 {
 	json_t *one = json_object(), *values = json_object();
@@ -346,10 +342,10 @@ static json_t *point_json(const struct sweep *sweep, const struct point *point)
 		json_t *seen = json_array();
 
 		for (size_t i = 0; i < point->rounds; i++)
-			json_array_append_new(seen, number(point->seen[j][i]));
+			json_array_append_new(seen, hq_json_number(point->seen[j][i]));
 		json_object_set_new(values, sweep->metrics[j],
-				    json_pack("{s:o, s:o}", "median", number(point->median[j]),
-					      "values", seen));
+				    json_pack("{s:o, s:o}", "median",
+					      hq_json_number(point->median[j]), "values", seen));
 	}
 	json_object_set_new(one, "settings", json_string(point->name));
 	json_object_set_new(one, "frontier", json_boolean(point->on_frontier));

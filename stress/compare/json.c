@@ -11,7 +11,7 @@
 
 #define SCHEMA_VERSION 1
 
-static json_t *number(double value)
+json_t *hq_json_number(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
 }
@@ -21,14 +21,14 @@ static json_t *values_of(const struct hq_series_of_pairs *series, enum hq_side s
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < pairs; i++)
-		json_array_append_new(list, number(series->values[side][i]));
+		json_array_append_new(list, hq_json_number(series->values[side][i]));
 	return list;
 }
 
 static json_t *moments_of(const struct hq_moments *moments)
 {
-	return json_pack("{s:o, s:o}", "mean", number(moments->mean), "deviation",
-			 number(moments->deviation));
+	return json_pack("{s:o, s:o}", "mean", hq_json_number(moments->mean), "deviation",
+			 hq_json_number(moments->deviation));
 }
 
 static const char *unit_name(enum hq_unit unit)
@@ -51,17 +51,17 @@ static void set(json_t *object, const char *key, json_t *value)
 static void set_difference(json_t *one, const struct hq_difference *difference)
 {
 	set(one, "test", json_string(difference->test == HQ_TEST_WELCH ? "welch" : "permutation"));
-	set(one, "location_a", number(difference->a));
-	set(one, "location_b", number(difference->b));
+	set(one, "location_a", hq_json_number(difference->a));
+	set(one, "location_b", hq_json_number(difference->b));
 	set(one, "moments_a", moments_of(&difference->welch.a));
 	set(one, "moments_b", moments_of(&difference->welch.b));
-	set(one, "t", number(difference->welch.t));
-	set(one, "freedom", number(difference->welch.freedom));
-	set(one, "change", number(difference->relative));
-	set(one, "low", number(difference->low));
-	set(one, "high", number(difference->high));
-	set(one, "p", number(difference->p));
-	set(one, "q", number(difference->q));
+	set(one, "t", hq_json_number(difference->welch.t));
+	set(one, "freedom", hq_json_number(difference->welch.freedom));
+	set(one, "change", hq_json_number(difference->relative));
+	set(one, "low", hq_json_number(difference->low));
+	set(one, "high", hq_json_number(difference->high));
+	set(one, "p", hq_json_number(difference->p));
+	set(one, "q", hq_json_number(difference->q));
 	set(one, "verdict", json_string(hq_change_name(difference->change)));
 }
 
@@ -107,7 +107,8 @@ static json_t *published_of(const struct hq_compared *compared)
 
 		set(one, "metric", json_string(compared->published[i].metric));
 		set(one, "published", json_string(compared->published[i].change));
-		set(one, "measured", series ? number(series->difference.relative) : json_null());
+		set(one, "measured",
+		    series ? hq_json_number(series->difference.relative) : json_null());
 		json_array_append_new(list, one);
 	}
 	return list;
@@ -148,9 +149,9 @@ json_t *hq_compared_json(const struct hq_compared *compared)
 	set(whole, "a", json_string(compared->side_names[HQ_SIDE_A]));
 	set(whole, "b", json_string(compared->side_names[HQ_SIDE_B]));
 	set(whole, "pairs", json_integer((json_int_t)comparison->pairs));
-	set(whole, "confidence", number(comparison->confidence));
-	set(whole, "discovery", number(comparison->discovery));
-	set(whole, "resolution", number(comparison->resolution));
+	set(whole, "confidence", hq_json_number(comparison->confidence));
+	set(whole, "discovery", hq_json_number(comparison->discovery));
+	set(whole, "resolution", hq_json_number(comparison->resolution));
 	set(whole, "same_sides", json_boolean(compared->same_sides));
 	set(whole, "claims", claims_of(compared));
 	set(whole, "published", published_of(compared));

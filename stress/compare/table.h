@@ -50,6 +50,9 @@ int hq_compared_print_json(const struct hq_compared *compared, FILE *stream);
 /* The same as a value: a new reference, or NULL without memory. */
 json_t *hq_compared_json(const struct hq_compared *compared);
 
+/* A new reference: null for what is no number in JSON. */
+json_t *hq_json_number(double value);
+
 /* "insert-scan: 10 pairs, 61 metrics: ..."; returns `text`. */
 const char *hq_compared_last_line(const struct hq_compared *compared, char *text, size_t size);
 
