@@ -21,24 +21,25 @@ static struct hq_hist *new_hist(void)
 	return hist;
 }
 
+static void expect_own_bounds(uint32_t buckets, uint32_t (*index)(uint64_t),
+			      uint64_t (*upper)(uint32_t))
+{
+	for (uint32_t i = 0; i < buckets - 1; i++) {
+		cr_assert_eq(index(upper(i)), i, "bucket %" PRIu32, i);
+		cr_assert_eq(index(upper(i) + 1), i + 1, "bucket %" PRIu32, i);
+	}
+	cr_assert_eq(upper(buckets - 1), UINT64_MAX);
+	cr_assert_eq(index(UINT64_MAX), buckets - 1);
+}
+
 Test(hist, every_bucket_ends_at_its_own_upper_bound)
 {
-	for (uint32_t i = 0; i < HQ_HIST_BUCKETS - 1; i++) {
-		cr_assert_eq(hq_hist_index(hq_hist_upper(i)), i, "bucket %" PRIu32, i);
-		cr_assert_eq(hq_hist_index(hq_hist_upper(i) + 1), i + 1, "bucket %" PRIu32, i);
-	}
-	cr_assert_eq(hq_hist_upper(HQ_HIST_BUCKETS - 1), UINT64_MAX);
-	cr_assert_eq(hq_hist_index(UINT64_MAX), HQ_HIST_BUCKETS - 1);
+	expect_own_bounds(HQ_HIST_BUCKETS, hq_hist_index, hq_hist_upper);
 }
 
 Test(hist, every_coarse_bucket_ends_at_its_own_upper_bound)
 {
-	for (uint32_t i = 0; i < HQ_COARSE_BUCKETS - 1; i++) {
-		cr_assert_eq(hq_coarse_index(hq_coarse_upper(i)), i, "bucket %" PRIu32, i);
-		cr_assert_eq(hq_coarse_index(hq_coarse_upper(i) + 1), i + 1, "bucket %" PRIu32, i);
-	}
-	cr_assert_eq(hq_coarse_upper(HQ_COARSE_BUCKETS - 1), UINT64_MAX);
-	cr_assert_eq(hq_coarse_index(UINT64_MAX), HQ_COARSE_BUCKETS - 1);
+	expect_own_bounds(HQ_COARSE_BUCKETS, hq_coarse_index, hq_coarse_upper);
 }
 
 Test(hist, a_coarse_bucket_ends_where_a_fine_one_does)
