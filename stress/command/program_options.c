@@ -138,9 +138,40 @@ static bool is_named(const struct hq_program_option *option, const char *name, s
 		strncmp(option->alias, name, length) == 0);
 }
 
+/* An option that only other commands have: tells which. 0 if there is none. */
+static int refuse_foreign(const struct hq_command *command, const struct hq_program_option *option,
+			  const char *word, struct hq_error *error)
+{
+	char others[200] = "";
+
+	if (!option->name)
+		return 0;
+	for (const struct hq_command *other = hq_commands; other->name; other++) {
+		const size_t length = strlen(others);
+
+		if (hq_command_takes(other, option))
+			snprintf(others + length, sizeof(others) - length, "%s%s",
+				 length ? ", " : "", other->name);
+	}
+	return hq_error_set(error, "'%s' is no option of %s; it belongs to %s", word, command->name,
+			    others);
+}
+
+static int refuse_letter(const struct hq_command *command, char letter, struct hq_error *error)
+{
+	const struct hq_program_option *option = hq_program_options;
+	const char word[] = { '-', letter, '\0' };
+
+	while (option->name && option->letter != letter)
+		option++;
+	return refuse_foreign(command, option, word, error)
+		       ?: hq_error_set(error, "unknown option '%s'", word);
+}
+
 static int refuse_unknown(const struct hq_command *command, const char *argument, size_t length,
 			  struct hq_error *error)
 {
+	const struct hq_program_option *foreign = hq_program_options;
 	const char *names[OPTIONS_MAX + 1] = { NULL };
 	char word[64];
 	size_t count = 0;
@@ -149,13 +180,17 @@ static int refuse_unknown(const struct hq_command *command, const char *argument
 		if (count < OPTIONS_MAX && hq_command_takes(command, option))
 			names[count++] = option->name;
 	}
-	snprintf(word, sizeof(word), "%.*s", (int)length, argument + 2);
-	const char *nearest = hq_suggest(word, names);
+	snprintf(word, sizeof(word), "--%.*s", (int)length, argument + 2);
+	while (foreign->name && !is_named(foreign, argument + 2, length))
+		foreign++;
+	if (refuse_foreign(command, foreign, word, error))
+		return -EINVAL;
+	const char *nearest = hq_suggest(word + 2, names);
 
 	if (nearest)
-		return hq_error_set(error, "unknown option '--%s'; did you mean '--%s'?", word,
+		return hq_error_set(error, "unknown option '%s'; did you mean '--%s'?", word,
 				    nearest);
-	return hq_error_set(error, "unknown option '--%s'", word);
+	return hq_error_set(error, "unknown option '%s'", word);
 }
 
 static const struct hq_program_option *find_long(const struct hq_command *command, const char *name,
@@ -226,7 +261,7 @@ static int take_letters(struct walk *walk, const char *letters)
 		const struct hq_program_option *option = find_letter(walk->command, *letters);
 
 		if (!option)
-			return hq_error_set(walk->error, "unknown option '-%c'", *letters);
+			return refuse_letter(walk->command, *letters, walk->error);
 		if (option->kind != HQ_PROGRAM_FLAG)
 			return letters[1] ? set_named(walk, option, letters + 1)
 					  : set_from_next(walk, option);

@@ -143,12 +143,14 @@ ParameterizedTestParameters(program_options, wrong_line_is_refused_with_a_reason
 		{ "run", "--color sometimes", "auto, always or never" },
 		{ "run", "--mechanism trpa", "did you mean 'trap'" },
 		{ "run", "x --", "a program must follow" },
-		{ "run", "--children", "unknown option '--children'" },
+		{ "run", "--children", "'--children' is no option of run; it belongs to record" },
+		{ "compare", "--jobs=2", "no option of compare; it belongs to run, selftest" },
+		{ "sweep", "-j2", "'-j' is no option of sweep; it belongs to run, selftest" },
 		{ "record", "--max-size=1KiB", "must be from 64KiB to 64GiB" },
 		{ "record", "--max-size=16MB", "--max-size '16MB'" },
-		{ "record", "-k x", "unknown option '-k'" },
-		{ "list", "--seed 3", "unknown option '--seed'" },
-		{ "doctor", "-k x", "unknown option '-k'" },
+		{ "record", "-k x", "'-k' is no option of record" },
+		{ "list", "--seeds 3", "'--seeds' is no option of list" },
+		{ "doctor", "-Z", "unknown option '-Z'" },
 		{ "run", "---seed", "unknown option" },
 	};
 
