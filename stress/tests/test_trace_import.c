@@ -124,6 +124,27 @@ Test(trace_import, compressed_file_is_read)
 	cr_expect_str_neq(error.text, "");
 }
 
+Test(trace_import, zero_bytes_end_no_line)
+{
+	static const char foreign[] = "= Start\n\0\nhello\n";
+	static const char named[] = "@ ./a\0b:[0x1] + 0x10 0x64\n@ ./a:[0x2] - 0x10\n";
+
+	cr_expect_eq(import_bytes("mtrace", foreign, sizeof(foreign) - 1), 0);
+	cr_expect_not_null(strstr(error.text, "line 2 is none of mtrace: ?"), "%s", error.text);
+	cr_expect_eq(import_bytes("mtrace", named, sizeof(named) - 1), 2, "%s", error.text);
+}
+
+Test(trace_import, line_of_any_length_is_one_line)
+{
+	char text[20000];
+	size_t length = (size_t)snprintf(text, sizeof(text), "@ ./a:[0x1] + 0x10 0x64\n@ ");
+
+	memset(text + length, 'x', 9000);
+	strcpy(text + length + 9000, "\n- 0x10\nhello");
+	cr_expect_eq(import_text("mtrace", text), 0);
+	cr_expect_not_null(strstr(error.text, "line 2 is none of mtrace"), "%s", error.text);
+}
+
 Test(trace_import, heaptrack_is_read)
 {
 	const uint64_t count = import_text("heaptrack", heaptrack_text);

@@ -26,20 +26,19 @@ const struct hq_import_format *hq_import_find(const char *name)
 	return NULL;
 }
 
-/* False: there is none. */
+/* False: there is none. Read by the byte, since gzgets does not tell a NUL from the end. */
 static bool next_line(gzFile file, char line[LINE_BYTES])
 {
-	size_t length;
-	int c;
+	size_t length = 0;
+	int c = gzgetc(file);
 
-	if (!gzgets(file, line, LINE_BYTES))
+	if (c == -1)
 		return false;
-	length = strlen(line);
-	if (length > 0 && line[length - 1] == '\n')
-		line[length - 1] = '\0';
-	else
-		while ((c = gzgetc(file)) != -1 && c != '\n')
-			;
+	for (; c != -1 && c != '\n'; c = gzgetc(file)) {
+		if (length < LINE_BYTES - 1)
+			line[length++] = c ? (char)c : '?';
+	}
+	line[length] = '\0';
 	return true;
 }
 
