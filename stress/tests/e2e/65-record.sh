@@ -9,17 +9,15 @@ record() {
 	"$HQ" record --show t.hqtrace >shown 2>&1 || fail "it cannot be read: $(cat shown)"
 }
 
-# count WORDS: the number in front of them in what was shown.
+# count WORDS: the number in front of them in what was shown; nothing, and a status, where they are not.
 count() {
-	local found
-	found=$(sed -n "s/.*[^0-9]\([0-9][0-9]*\) $1.*/\1/p" shown | head -n 1)
-	echo "${found:-0}"
+	sed -n "s/.*[^0-9]\([0-9][0-9]*\) $1.*/\1/p" shown | head -n 1 | grep .
 }
 
 # between LOW HIGH WORDS
 between() {
 	local got
-	got=$(count "$3")
+	got=$(count "$3") || fail "no word of $3: $(cat shown)"
 	[ "$got" -ge "$1" ] && [ "$got" -le "$2" ] || fail "$got $3, not $1 to $2: $(cat shown)"
 }
 
@@ -87,7 +85,8 @@ test_record_loss_is_counted() {
 	kill -CONT $pid
 	wait $pid || fail "status $?: $(cat err)"
 	"$HQ" record --show t.hqtrace >shown || fail "it cannot be read"
-	calls=$(count call) lost=$(sed -n 's/^ *\([0-9]*\) lost.*/\1/p' shown)
+	calls=$(count call) || fail "no word of calls: $(cat shown)"
+	lost=$(sed -n 's/^ *\([0-9]*\) lost.*/\1/p' shown)
 	[ "${lost:-0}" -gt 100000 ] || fail "nothing was lost: $(cat shown)"
 	[ $((calls + lost)) -ge 7999000 ] && [ $((calls + lost)) -le 8020000 ] || fail "$calls and $lost: $(cat shown)"
 }
@@ -197,7 +196,7 @@ test_record_imports() {
 test_record_and_replay() {
 	local calls
 	record -- "$BUILD/targets/traced" hand-over
-	calls=$(count call)
+	calls=$(count call) || fail "no word of calls: $(cat shown)"
 	cat >replay.yaml <<-Y
 		question: Is it what was recorded?
 		workload:

@@ -63,6 +63,15 @@ has_host() {
 	[ -n "$(host_of "$1")" ]
 }
 
+# What a test that failed has left running, or stopped, ends with it: run.sh calls it at the end of each.
+end_jobs() {
+	local job
+	for job in $(jobs -pr); do
+		# shellcheck disable=SC2046
+		kill -KILL "$job" $(descendants "$job") 2>/dev/null
+	done
+}
+
 gone() {
 	[ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null
 }

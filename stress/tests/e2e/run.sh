@@ -15,7 +15,7 @@ run_one() {
 	folder=$(mktemp -d)
 	(
 		cd "$folder" && timeout -k 5 "${E2E_TIMEOUT:-240}" \
-			bash -c 'set -uo pipefail; . "$HERE/lib.sh"; . "$1"; "$2"' e2e "$file" "$name"
+			bash -c 'set -uo pipefail; . "$HERE/lib.sh"; trap end_jobs EXIT; . "$1"; "$2"' e2e "$file" "$name"
 	) >"$folder.log" 2>&1
 	status=$?
 	case $status in
