@@ -7,6 +7,7 @@
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -62,26 +63,33 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) * TICK_S
 
 
+def end(server, socket):
+    """Ends the server, by force if it does not answer: below `record` it would outlive that."""
+    try:
+        subprocess.run(["redis-cli", "-s", socket, "shutdown", "nosave"], capture_output=True, timeout=20)
+        server.wait(60)
+    except subprocess.TimeoutExpired:
+        os.kill(server_below(server.pid), signal.SIGKILL)
+        server.kill()
+        server.wait()
+
+
 def serve(folder, way):
     """(elapsed s, CPU s of the server, what record said)"""
     socket = folder + "/redis.sock"
     command = [*prefix(folder, way), "redis-server", *SERVER, socket, "--dir", folder]
     with tempfile.TemporaryFile("w+") as said:
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
-        until = time.monotonic() + 20
-        while not os.path.exists(socket) and time.monotonic() < until:
-            time.sleep(0.02)
-        pid = server_below(server.pid) if way == "recorded" else server.pid
-        began_s, began_cpu_s = time.monotonic(), cpu_s(pid)
         try:
+            until = time.monotonic() + 20
+            while not os.path.exists(socket) and time.monotonic() < until:
+                time.sleep(0.02)
+            pid = server_below(server.pid) if way == "recorded" else server.pid
+            began_s, began_cpu_s = time.monotonic(), cpu_s(pid)
             subprocess.run(["redis-benchmark", "-s", socket, *CLIENT], capture_output=True, timeout=TIMEOUT_S, check=True)
             took = time.monotonic() - began_s, cpu_s(pid) - began_cpu_s
         finally:
-            subprocess.run(["redis-cli", "-s", socket, "shutdown", "nosave"], capture_output=True, timeout=20)
-            try:
-                server.wait(60)
-            except subprocess.TimeoutExpired:
-                server.kill()
+            end(server, socket)
         said.seek(0)
         return *took, said.read()
 

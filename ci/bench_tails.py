@@ -3,7 +3,7 @@
 # How long the longest calls of malloc and free take: bench_tails.py BUILD. Runs allocator/bench/tails on bedrock and its
 # peers in turn, and prints quantiles as ratios to the best peer of each row: below 1.00 bedrock leads. Judges nothing.
 # Calls during which a thread lost its CPU are left out, so that a busy machine does little harm, but not none: the
-# minima are what to compare. ROUNDS, ONLY and PEERS (see bench_peers.py) choose.
+# minima are what to compare. The last row tells the share of those calls. ROUNDS, ONLY and PEERS (see bench_peers.py) choose.
 import os
 import statistics
 import subprocess
@@ -28,6 +28,12 @@ def run(build, path):
     return None if done.returncode else dict(zip(words[::2], map(int, words[1::2])))
 
 
+def left_out_share(figures):
+    """Of all calls, those that lost their CPU."""
+    calls = figures["left_out"] + figures["malloc_calls"] + figures["free_calls"]
+    return figures["left_out"] / calls if calls else 0
+
+
 def main():
     build = sys.argv[1]
     peers = allocators(build)
@@ -41,6 +47,9 @@ def main():
         for title, pick in ((row.removesuffix("_ns"), statistics.median), ("  least", min)):
             values = {peer: pick([run[row] for run in runs]) for peer, runs in samples.items() if runs}
             print_row(title, values, unit)
+    shares = (f"{100 * statistics.median(map(left_out_share, runs)):9.2f}%" if runs else f"{'-':>10}"
+              for runs in samples.values())
+    print(f"{'left out':14}" + "".join(shares))
 
 
 main()
