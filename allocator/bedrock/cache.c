@@ -503,7 +503,7 @@ void bedrock_cache_close(void)
 
 	if (!cache)
 		return;
-	bedrock_owner_drain_left(&bedrock_heap, UINT64_MAX);
+	bedrock_owner_drain_left(&bedrock_heap);
 	bedrock_owner_enter(cache);
 	bedrock_cache_drain(cache);
 	cache->is_closed = true;

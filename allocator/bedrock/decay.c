@@ -147,7 +147,7 @@ static uint64_t bedrock_decay_arena_within(struct bedrock_heap *heap, struct bed
 	};
 
 	if (is_forced) {
-		bedrock_owner_drain_left(heap, UINT64_MAX);
+		bedrock_owner_drain_left(heap);
 		bedrock_lock_take(&arena->decay.lock);
 	} else if (!bedrock_lock_try(&arena->decay.lock))
 		return 0;
@@ -189,7 +189,7 @@ static void bedrock_decay_mappings(struct bedrock_heap *heap, uint64_t now_ns)
 static void bedrock_decay_left(struct bedrock_heap *heap, uint64_t budget_bytes)
 {
 	if (bedrock_load_relaxed(&heap->options.dirty_decay_ms) >= 0)
-		bedrock_owner_drain_left(heap, budget_bytes);
+		bedrock_owner_drain_some(heap, budget_bytes);
 }
 
 /* What lies idle in the caches of threads, before it becomes pages that lie idle. */

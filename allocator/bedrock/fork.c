@@ -56,6 +56,7 @@ static void bedrock_fork_prepare(void)
 	bedrock_lock_take(&heap->ctl.lock);
 	bedrock_lock_take(&heap->relief.lock);
 	bedrock_thread_lock_cache();
+	bedrock_lock_take(&heap->left_lock);
 	bedrock_lock_take(&heap->arenas_lock);
 	bedrock_lock_take(&heap->watch.lock);
 	bedrock_fork_take_arenas(heap);
@@ -74,6 +75,7 @@ static void bedrock_fork_release(void)
 	bedrock_fork_give_arenas(heap);
 	bedrock_lock_give(&heap->watch.lock);
 	bedrock_lock_give(&heap->arenas_lock);
+	bedrock_lock_give(&heap->left_lock);
 	bedrock_thread_unlock_cache();
 	bedrock_lock_give(&heap->relief.lock);
 	bedrock_lock_give(&heap->ctl.lock);

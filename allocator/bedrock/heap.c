@@ -92,6 +92,7 @@ static void bedrock_heap_configure(struct bedrock_heap *heap)
 static void bedrock_heap_init_parts(struct bedrock_heap *heap)
 {
 	bedrock_lock_init(&heap->arenas_lock, BEDROCK_RANK_ARENAS);
+	bedrock_lock_init(&heap->left_lock, BEDROCK_RANK_LEFT);
 	heap->os_page_bytes = bedrock_os_page_bytes();
 	bedrock_options_init(&heap->options);
 	bedrock_relief_init(&heap->relief);
@@ -180,7 +181,7 @@ struct bedrock_arena *bedrock_heap_arena(struct bedrock_heap *heap, uint32_t thr
 void bedrock_heap_relieve(struct bedrock_heap *heap)
 {
 	bedrock_guarded_relieve(&heap->guarded);
-	bedrock_owner_drain_left(heap, UINT64_MAX);
+	bedrock_owner_drain_left(heap);
 	bedrock_huge_relieve(&heap->huge);
 }
 
@@ -278,7 +279,7 @@ int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first, un
 	do {
 		if (bedrock_heap_take_used(heap, first, class_index, want, out) == 0)
 			return 0;
-	} while (bedrock_owner_drain_left(heap, 1));
+	} while (bedrock_owner_drain_some(heap, 1));
 	if (bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_CHUNK, out) == 0)
 		return 0;
 	if (bedrock_heap_take_anywhere(heap, class_index, want, out) == 0)
@@ -349,7 +350,7 @@ int bedrock_heap_take_run(struct bedrock_heap *heap, struct bedrock_arena *first
 	do {
 		if (bedrock_heap_take_rested_run(heap, first, request, out, is_zero) == 0)
 			return 0;
-	} while (bedrock_owner_drain_left(heap, 1));
+	} while (bedrock_owner_drain_some(heap, 1));
 	if (bedrock_likely(bedrock_heap_take_fresh_run(heap, first, request, out, is_zero) == 0))
 		return 0;
 	request.is_growing = false;

@@ -85,8 +85,10 @@ struct bedrock_heap {
 	 * meta.lock. */
 	struct bedrock_cache *spare_caches;
 	struct bedrock_cache *left_caches;
-	/* How much that is. */
+	/* How much that is; until what is being returned has been. */
 	_Atomic(uint64_t) left_bytes;
+	/* Held while it is. */
+	struct bedrock_lock left_lock;
 	/* All of them, those in use included. */
 	_Atomic(struct bedrock_cache *) known_caches;
 	/* What thread caches were granted beyond their bases. */

@@ -32,22 +32,14 @@ static struct bedrock_cache *bedrock_owner_pop(struct bedrock_cache **list)
 	return cache;
 }
 
-/* Under meta.lock: one with something in it, or NULL. */
-static struct bedrock_cache *bedrock_owner_pop_left(struct bedrock_heap *heap)
+struct bedrock_cache *bedrock_owner_get_cache(struct bedrock_heap *heap)
 {
+	bedrock_lock_take(&heap->meta.lock);
 	struct bedrock_cache *cache = bedrock_owner_pop(&heap->left_caches);
 
 	if (cache)
 		bedrock_sub_relaxed(&heap->left_bytes, cache->left_bytes);
-	return cache;
-}
-
-struct bedrock_cache *bedrock_owner_get_cache(struct bedrock_heap *heap)
-{
-	bedrock_lock_take(&heap->meta.lock);
-	struct bedrock_cache *cache = bedrock_owner_pop_left(heap);
-
-	if (!cache)
+	else
 		cache = bedrock_owner_pop(&heap->spare_caches);
 	bedrock_lock_give(&heap->meta.lock);
 	return cache ? cache : bedrock_owner_make_cache(heap);
@@ -65,34 +57,52 @@ void bedrock_owner_put_cache(struct bedrock_heap *heap, struct bedrock_cache *ca
 	bedrock_lock_give(&heap->meta.lock);
 }
 
-/* -> how many bytes one ended thread had left, or 0: there is no such. */
+/* Under left_lock. -> how many bytes one ended thread had left, or 0: there is no such. */
 static uint64_t bedrock_owner_drain_one(struct bedrock_heap *heap)
 {
 	struct bedrock_cache *cache;
 	uint64_t bytes;
 
-	if (bedrock_likely(bedrock_load_relaxed(&heap->left_bytes) == 0))
-		return 0;
 	bedrock_lock_take(&heap->meta.lock);
-	cache = bedrock_owner_pop_left(heap);
+	cache = bedrock_owner_pop(&heap->left_caches);
 	bedrock_lock_give(&heap->meta.lock);
 	if (!cache)
 		return 0;
 	bytes = cache->left_bytes;
 	bedrock_cache_finish(cache);
 	bedrock_owner_put_cache(heap, cache);
+	/* Pairs with the load in bedrock_owner_has_left. */
+	bedrock_sub_acq_rel(&heap->left_bytes, bytes);
 	return bytes;
 }
 
-bool bedrock_owner_drain_left(struct bedrock_heap *heap, uint64_t bytes)
+static bool bedrock_owner_has_left(struct bedrock_heap *heap)
+{
+	return bedrock_unlikely(bedrock_load_acquire(&heap->left_bytes) > 0);
+}
+
+void bedrock_owner_drain_left(struct bedrock_heap *heap)
+{
+	if (!bedrock_owner_has_left(heap))
+		return;
+	bedrock_lock_take(&heap->left_lock);
+	while (bedrock_owner_drain_one(heap) > 0)
+		continue;
+	bedrock_lock_give(&heap->left_lock);
+}
+
+bool bedrock_owner_drain_some(struct bedrock_heap *heap, uint64_t bytes)
 {
 	uint64_t done_bytes = 0;
 	uint64_t more_bytes;
 
+	if (!bedrock_owner_has_left(heap) || !bedrock_lock_try(&heap->left_lock))
+		return false;
 	do {
 		more_bytes = bedrock_owner_drain_one(heap);
 		done_bytes += more_bytes;
 	} while (more_bytes > 0 && done_bytes < bytes);
+	bedrock_lock_give(&heap->left_lock);
 	return done_bytes > 0;
 }
 

@@ -19,10 +19,16 @@ struct bedrock_cache *bedrock_owner_get_cache(struct bedrock_heap *heap);
 void bedrock_owner_put_cache(struct bedrock_heap *heap, struct bedrock_cache *cache);
 
 /*
- * Return what threads that have ended have left in their caches, one cache after the other until it
- * was so many bytes. -> was there anything?
+ * Return what threads that have ended have left in their caches. All of it, when it returns, also
+ * what another thread was just returning.
  */
-bool bedrock_owner_drain_left(struct bedrock_heap *heap, uint64_t bytes);
+void bedrock_owner_drain_left(struct bedrock_heap *heap);
+
+/*
+ * One cache after the other, until it was so many bytes; nothing while another thread is at it.
+ * -> was there anything?
+ */
+bool bedrock_owner_drain_some(struct bedrock_heap *heap, uint64_t bytes);
 
 /* From now on the cache is the calling thread's, whose front it is, or with NULL nobody's. */
 void bedrock_owner_set(struct bedrock_cache *cache, struct bedrock_front *front);

@@ -87,7 +87,7 @@ void bedrock_stats_read(struct bedrock_stats *out)
 	struct bedrock_heap *heap = &bedrock_heap;
 
 	bedrock_heap_ensure(heap);
-	bedrock_owner_drain_left(heap, UINT64_MAX);
+	bedrock_owner_drain_left(heap);
 	memset(out, 0, sizeof(*out));
 	for (uint32_t i = 0; i < bedrock_load_relaxed(&heap->arena_count); i++) {
 		struct bedrock_arena *arena = bedrock_heap_arena_at(heap, i);

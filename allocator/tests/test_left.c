@@ -198,12 +198,12 @@ Test(left, one_cache_at_a_time_is_returned_until_it_is_enough)
 	run_threads(4);
 	uint64_t all_bytes = left_bytes();
 
-	cr_assert(bedrock_owner_drain_left(&bedrock_heap, 1));
+	cr_assert(bedrock_owner_drain_some(&bedrock_heap, 1));
 	cr_assert_lt(left_bytes(), all_bytes);
 	cr_assert_gt(left_bytes(), all_bytes / 2);
-	cr_assert(bedrock_owner_drain_left(&bedrock_heap, UINT64_MAX));
+	cr_assert(bedrock_owner_drain_some(&bedrock_heap, UINT64_MAX));
 	cr_assert_eq(left_bytes(), 0);
-	cr_assert_not(bedrock_owner_drain_left(&bedrock_heap, UINT64_MAX));
+	cr_assert_not(bedrock_owner_drain_some(&bedrock_heap, UINT64_MAX));
 }
 
 Test(left, child_of_a_fork_has_it_too)
