@@ -302,4 +302,39 @@ static inline void host_fixture_expect_survives(const char *name, const char *op
 	cr_expect_gt(sums.missed, 0);
 }
 
+/* Told to end before it began, a workload ends, and frees what it has. */
+static inline void host_fixture_expect_stops(const char *name, const char *options)
+{
+	static struct host_fixture_run run;
+	struct host_fixture fixture;
+
+	host_fixture_start(&fixture);
+	hq_store_relaxed(&fixture.wire->finish, 1);
+	host_fixture_run(&fixture, &run, name, options);
+	host_fixture_expect_clean(&fixture);
+}
+
+/* The check between options of the workload refuses them. */
+static inline void host_fixture_expect_refuses(const char *name, const char *options)
+{
+	static _Alignas(16) unsigned char values[HQ_OPTION_STRUCT_MAX];
+	const struct hq_workload *const workload = hq_workload_find(name);
+	struct hq_error error;
+
+	cr_assert_eq(hq_options_default(workload->options, values, &error), 0);
+	cr_assert_eq(hq_options_parse(workload->options, values, options, &error), 0);
+	cr_assert_eq(workload->validate(values, &error), -EINVAL, "%s", options);
+	cr_assert_neq(error.text[0], 0);
+}
+
+/* Operations whose latency was recorded. */
+static inline uint64_t host_fixture_ops(const struct host_fixture *fixture)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < HQ_WIRE_WORKERS; i++)
+		count += hq_hist_count(&fixture->wire->workers[i].hist[HQ_LATENCY_OP]);
+	return count;
+}
+
 #endif

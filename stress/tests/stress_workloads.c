@@ -74,6 +74,9 @@ int main(void)
 {
 	return run("none", "threads=2") | run("trace", "file=db_bench threads=4") |
 	       run("churn", "threads=4 ops=4k live=200 cross=30% calloc=20% realloc=20%") |
+	       run("producer-consumer", "producers=2 consumers=2 items=2k") |
+	       run("larson", "threads=2 lives=5 requests=500 live=200") |
+	       run("thread-hop", "threads=3 tasks=6 hops=50 blocks=50") |
 	       run("idle-decay", "threads=2 burst=2MiB rounds=2 pause=1ms") |
 	       run("insert-scan",
 		   "threads=2 flushers=2 scanners=2 rows=1500 batch=64 budget=64KiB");

@@ -93,13 +93,8 @@ Test(workload_churn, it_stops_early_when_told_and_frees_what_it_has)
 
 Test(workload_churn, shares_above_the_whole_are_refused)
 {
-	static _Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
-	const struct hq_workload *const churn = hq_workload_find("churn");
-	struct hq_error error;
-
-	hq_options_default(churn->options, options, &error);
-	hq_options_parse(churn->options, options, "calloc=60% aligned=50%", &error);
-	cr_assert_neq(churn->validate(options, &error), 0);
+	host_fixture_expect_refuses("churn", "calloc=60% aligned=50%");
+	host_fixture_expect_refuses("churn", "arrivals=poisson rate=0/s");
 }
 
 Test(workload_churn, what_is_asked_for_does_not_depend_on_when)

@@ -12,22 +12,13 @@ static void start(void)
 
 TestSuite(workload_rpc, .init = start);
 
-static uint64_t replies(uint32_t clients)
-{
-	uint64_t count = 0;
-
-	for (uint32_t i = 0; i < clients; i++)
-		count += hq_hist_count(&fixture.wire->workers[i].hist[HQ_LATENCY_OP]);
-	return count;
-}
-
 Test(workload_rpc, every_request_has_its_reply_and_everything_is_freed)
 {
 	host_fixture_run(&fixture, &run, "rpc",
 			 "clients=3 reactors=2 workers=2 requests=400 reconnect=50 sessions=100");
 	host_fixture_expect_clean(&fixture);
 	cr_expect_eq(host_fixture_sum(&fixture).missed, 0);
-	cr_expect_eq(replies(3), 1200);
+	cr_expect_eq(host_fixture_ops(&fixture), 1200);
 }
 
 Test(workload_rpc, a_connection_for_each_request)
@@ -35,7 +26,7 @@ Test(workload_rpc, a_connection_for_each_request)
 	host_fixture_run(&fixture, &run, "rpc",
 			 "clients=2 workers=1 requests=300 reconnect=1 connections=1 sessions=10");
 	host_fixture_expect_clean(&fixture);
-	cr_expect_eq(replies(2), 600);
+	cr_expect_eq(host_fixture_ops(&fixture), 600);
 }
 
 Test(workload_rpc, requests_arrive_at_a_rate)
@@ -43,7 +34,7 @@ Test(workload_rpc, requests_arrive_at_a_rate)
 	host_fixture_run(&fixture, &run, "rpc",
 			 "clients=1 workers=1 requests=100 arrivals=poisson rate=5k/s sessions=10");
 	host_fixture_expect_clean(&fixture);
-	cr_expect_eq(replies(1), 100);
+	cr_expect_eq(host_fixture_ops(&fixture), 100);
 }
 
 Test(workload_rpc, an_operation_that_begins_late_was_late_all_the_time)

@@ -49,10 +49,11 @@ void hq_arrivals_start(struct hq_arrivals *arrivals, const struct hq_arrivals_op
 					  .random = hq_random_stream(seed, thread, PURPOSE) };
 }
 
-/* What the kernel may add to each sleep is no latency of anybody's. */
-static void sleep_precisely(void)
+/* What the kernel may add to each sleep of a thread by itself would be latency of nobody's. */
+static void sleep_precisely(uint64_t ns)
 {
 	prctl(PR_SET_TIMERSLACK, 1ul);
+	hq_host_sleep_ns(ns);
 }
 
 uint64_t hq_arrivals_await(struct hq_arrivals *arrivals, struct hq_heap *heap)
@@ -61,10 +62,8 @@ uint64_t hq_arrivals_await(struct hq_arrivals *arrivals, struct hq_heap *heap)
 		return hq_host_now_ns();
 	const uint64_t gap_ns = draw_gap_ns(arrivals);
 
-	if (arrivals->due_ns == 0) {
-		sleep_precisely();
+	if (arrivals->due_ns == 0)
 		arrivals->due_ns = hq_host_now_ns();
-	}
 	arrivals->due_ns += gap_ns;
 	for (;;) {
 		const uint64_t now_ns = hq_host_now_ns();
@@ -73,7 +72,7 @@ uint64_t hq_arrivals_await(struct hq_arrivals *arrivals, struct hq_heap *heap)
 			return arrivals->due_ns;
 		const uint64_t left_ns = arrivals->due_ns - now_ns;
 
-		hq_host_sleep_ns(left_ns < SLICE_NS ? left_ns : SLICE_NS);
+		sleep_precisely(left_ns < SLICE_NS ? left_ns : SLICE_NS);
 		hq_heap_alive(heap);
 	}
 }

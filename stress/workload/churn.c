@@ -124,7 +124,7 @@ static bool fill(struct hq_heap *heap, struct hq_block *block, const struct chur
 	return hq_block_alloc(heap, block, drawn->size);
 }
 
-static bool operate(void *context, struct hq_heap *heap, struct hq_block *block,
+static bool operate(const void *context, struct hq_heap *heap, struct hq_block *block,
 		    struct hq_random *random)
 {
 	const struct churn *const self = context;

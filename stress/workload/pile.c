@@ -109,9 +109,26 @@ void hq_turnover_run(const struct hq_turnover *turnover, struct hq_heap *heap, u
 		struct hq_block *const block =
 			&pile->blocks[hq_random_below(turnover->random, pile->room)];
 
-		hq_arrivals_begin(turnover->arrivals, heap);
+		if (turnover->arrivals != NULL)
+			hq_arrivals_begin(turnover->arrivals, heap);
+		else
+			hq_heap_op_begin(heap);
 		if (!turnover->turn(turnover->context, heap, block, turnover->random))
 			hq_heap_missed(heap);
 		hq_heap_op_end(heap);
 	}
+}
+
+void hq_piles_turn_over(struct hq_work *work, uint32_t thread, struct hq_heap *heap,
+			bool (*turn)(const void *options, struct hq_heap *heap,
+				     struct hq_block *block, struct hq_random *random),
+			uint64_t operations)
+{
+	struct hq_random random = hq_random_stream(work->seed, thread, 0);
+
+	hq_turnover_run(&(struct hq_turnover){ .pile = hq_pile_of(work, thread),
+					       .random = &random,
+					       .turn = turn,
+					       .context = work->options },
+			heap, operations);
 }

@@ -47,15 +47,22 @@ void hq_pile_thin(struct hq_pile *pile, struct hq_heap *heap, uint64_t first, ui
 struct hq_turnover {
 	struct hq_pile *pile; /* all of its room is in use from then on */
 	struct hq_random *random;
-	struct hq_arrivals *arrivals;
+	struct hq_arrivals *arrivals; /* NULL: a closed loop */
 	/*
-	 * Changes one block; has drawn all that it draws before it does anything. False: refused.
+	 * Changes one block. All draws come before anything is done: a NULL must not shift the
+	 * stream. False: refused.
 	 */
-	bool (*turn)(void *context, struct hq_heap *heap, struct hq_block *block,
+	bool (*turn)(const void *context, struct hq_heap *heap, struct hq_block *block,
 		     struct hq_random *random);
-	void *context;
+	const void *context;
 };
 
 void hq_turnover_run(const struct hq_turnover *turnover, struct hq_heap *heap, uint64_t operations);
+
+/* The same in a closed loop on the pile of a thread, with the options of the work as context. */
+void hq_piles_turn_over(struct hq_work *work, uint32_t thread, struct hq_heap *heap,
+			bool (*turn)(const void *options, struct hq_heap *heap,
+				     struct hq_block *block, struct hq_random *random),
+			uint64_t operations);
 
 #endif
