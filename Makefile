@@ -322,7 +322,7 @@ BENCHES := $(patsubst %.c,$(B)/%,$(sort $(wildcard allocator/tests/bench_*.c inj
 # Programs that allocate for allocators to be preloaded into; never built with a sanitizer.
 ALLOC_BENCHES := $(patsubst allocator/bench/%.c,$(B)/bench/%,$(sort \
 		 $(wildcard allocator/bench/bench_*.c) allocator/bench/instructions.c allocator/bench/tails.c)) \
-		 $(B)/bench/replay
+		 $(B)/bench/replay $(B)/bench/plain
 
 $(B)/bench/instructions: allocator/bench/instructions.c
 	$(call say,BENCH,$@)
@@ -335,6 +335,13 @@ $(B)/bench/replay: stress/tests/replay.c $(B)/libheapquake-test.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MALLOC_IS_OPAQUE) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(B)/libheapquake-test.a -lz -lpthread
+
+# The work of a workload without the host around it, for allocators to be preloaded into.
+$(B)/bench/plain: stress/tests/plain.c $(B)/libheapquake-test.a
+	$(call say,BENCH,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MALLOC_IS_OPAQUE) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(B)/libheapquake-test.a -lz -lpthread -lm
 
 $(B)/bench/tails: allocator/bench/tails.c allocator/bench/latency.c allocator/bench/measure.c
 	$(call say,BENCH,$@)

@@ -13,36 +13,9 @@ if [ $# = 0 ]; then
 fi
 status=0
 
-# How much of a run is the driver itself: the same work on an allocator that does next to nothing. Prints
-# the minima of five rounds in turn.
+# How much of a run is the driver itself.
 driver() {
-	local scenario
-	scenario=$(mktemp --suffix=.yaml)
-	cat >"$scenario" <<-'Y'
-		question: How much of a run is the driver itself?
-		workload:
-		  churn: { threads: 2, ops: 300k, live: 1k, size: 16B..1KiB log, realloc: 0%, aligned: 0% }
-	Y
-	python3 - "$build" "$scenario" <<-'P'
-		import json, subprocess, sys
-		build, scenario = sys.argv[1:]
-		names = {"null": build + "/targets/lib_null_allocator"}
-		names.update((n, n) for n in ("bedrock", "glibc", "jemalloc", "mimalloc", "tcmalloc"))
-		least = {}
-		for _ in range(5):
-		    for name, allocator in names.items():
-		        out = subprocess.run([build + "/heapquake", "run", "-q", "--results=none",
-		                              "--allocator=" + allocator, "--format=json", scenario],
-		                             capture_output=True, text=True).stdout
-		        for case in json.loads(out)["results"]:
-		            for metric in case["metrics"]:
-		                if metric["name"] == "cpu.total":
-		                    least[name] = min(metric["value_ns"], least.get(name, metric["value_ns"]))
-		print("allocator     CPU ms   share of the driver")
-		for name, ns in least.items():
-		    print(f"{name:12} {ns / 1e6:7.1f}   {least['null'] / ns:6.0%}")
-	P
-	rm -f "$scenario"
+	python3 ci/bench_driver.py "$build"
 }
 
 # run NAME: a program of that name, in whichever room.
