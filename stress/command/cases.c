@@ -354,16 +354,43 @@ static bool is_all(char *const *asked)
 	return asked && asked[0] && !asked[1] && strcmp(asked[0], "all") == 0;
 }
 
-/* Named twice is run once. */
-static int want(const struct maker *maker, char ***wanted, const char *name)
+/* Was the scenario named on the command line, by its path or its name, or found in a folder? */
+static bool is_named(const struct maker *maker, const struct hq_scenario *scenario)
 {
-	if (hq_words_have(*wanted, name))
+	const char *path = scenario->plan.path, *slash = strrchr(path, '/');
+	const char *file = slash ? slash + 1 : path;
+	char *const *words = maker->invocation->words;
+
+	for (size_t i = 0; words && words[i]; i++) {
+		const size_t length = strlen(words[i]);
+
+		if (!strcmp(words[i], path) ||
+		    (!strncmp(words[i], file, length) && !strcmp(file + length, ".yaml")))
+			return true;
+	}
+	return false;
+}
+
+/* One that was found in a folder keeps to the allocators that it is about. */
+static bool suits(const struct maker *maker, const struct hq_scenario *scenario, const char *name)
+{
+	char *const *own = scenario->allocators;
+
+	return !own || hq_words_have(own, name) || hq_words_have(own, "all") ||
+	       is_named(maker, scenario);
+}
+
+/* Named twice is run once. */
+static int want(const struct maker *maker, const struct hq_scenario *scenario, char ***wanted,
+		const char *name)
+{
+	if (hq_words_have(*wanted, name) || !suits(maker, scenario, name))
 		return 0;
 	return hq_words_add(wanted, name) ? complain(maker, "", "out of memory") : 0;
 }
 
 /* Every supported allocator that is installed here. */
-static int want_all(struct maker *maker, char ***wanted)
+static int want_all(struct maker *maker, const struct hq_scenario *scenario, char ***wanted)
 {
 	int status = 0;
 
@@ -374,7 +401,7 @@ static int want_all(struct maker *maker, char ***wanted)
 		if (hq_allocator_locate(&maker->allocators, *name, &allocator, &error))
 			return complain(maker, "", error.text);
 		if (!allocator.missing[0])
-			status = want(maker, wanted, *name);
+			status = want(maker, scenario, wanted, *name);
 	}
 	return status;
 }
@@ -391,10 +418,11 @@ static int want_allocators(struct maker *maker, const struct hq_scenario *scenar
 	if (!asked || (is_all(asked) && scenario->allocators))
 		asked = scenario->allocators;
 	if (!asked)
-		return want(maker, wanted, scenario->plan.is_host ? "bedrock" : HQ_ALLOCATOR_OWN);
+		return want(maker, scenario, wanted,
+			    scenario->plan.is_host ? "bedrock" : HQ_ALLOCATOR_OWN);
 	for (size_t i = 0; !status && asked[i]; i++)
-		status = strcmp(asked[i], "all") == 0 ? want_all(maker, wanted)
-						      : want(maker, wanted, asked[i]);
+		status = strcmp(asked[i], "all") == 0 ? want_all(maker, scenario, wanted)
+						      : want(maker, scenario, wanted, asked[i]);
 	return status;
 }
 

@@ -25,7 +25,7 @@ const struct hq_program_option hq_program_options[] = {
 	  .argument = "A,B",
 	  .group = SELECTION,
 	  .help = "allocators: names, paths of libraries, or 'all'; instead of the scenario's "
-		  "own" },
+		  "own, to which one that is found in a folder keeps" },
 	{ .name = "filter",
 	  .letter = 'k',
 	  .kind = HQ_PROGRAM_WORD,
@@ -195,7 +195,8 @@ const struct hq_program_option hq_program_options[] = {
 	  .max = 24 * 3600 * HQ_S,
 	  .only = "compare sweep",
 	  .group = RUNNING,
-	  .help = "no new pair after that time, nor once the resolution is reached" },
+	  .help = "no new pair, or round of a sweep, after that time; a comparison ends "
+		  "sooner, once the resolution is reached" },
 	{ .name = "resolution",
 	  .kind = HQ_PROGRAM_WORD,
 	  .offset = AT(resolution),

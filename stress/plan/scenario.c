@@ -35,7 +35,8 @@ const struct hq_scenario_key hq_scenario_keys[] = {
 	  "how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, "
 	  "counters, memory-cap, mechanism, seed" },
 	{ "target", "allocator",
-	  "name, path of a library, or a list of them; 'all'; 'own': what the program brings" },
+	  "name, path of a library, or a list of them; 'all'; 'own': what the program brings. "
+	  "Found in a folder, a scenario runs on no other, whatever --allocator asks for" },
 	{ "target", "env", "map of environment variables" },
 	{ "target", "command", "program and arguments, as a list or as a shell would split them" },
 	{ "target", "driver", "program run beside the target; the run ends when it ends" },

@@ -93,12 +93,22 @@ Several cases without running them.
   sample[glibc-42]
   sample[glibc-43]
   4 cases, 0 would be skipped (dry run: nothing was run)
-  $ "$HEAPQUAKE" run -n . -k sample --allocator=glibc,bedrock -r 2
+
+A scenario runs on what is asked for, but from a folder only on what it is about.
+
+  $ "$HEAPQUAKE" run -n sample.yaml --allocator=glibc,bedrock -r 2
   sample[glibc-42]
   sample[bedrock-42]
   sample[glibc-43]
   sample[bedrock-43]
   4 cases, 0 would be skipped (dry run: nothing was run)
+  $ "$HEAPQUAKE" run -n . -k sample --allocator=glibc,bedrock
+  sample[glibc-42]
+  1 case, 0 would be skipped (dry run: nothing was run)
+  $ "$HEAPQUAKE" run -n . -k sample --allocator=bedrock
+  heapquake run: nothing matched
+  [5]
+
   $ "$HEAPQUAKE" run -n . --tags nothing
   heapquake run: nothing matched
   [5]

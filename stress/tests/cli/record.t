@@ -11,7 +11,8 @@ What `heapquake record` says of itself, of a recording, and of what is none.
   
   Which cases:
         --allocator A,B       allocators: names, paths of libraries, or 'all';
-                              instead of the scenario's own
+                              instead of the scenario's own, to which one that is
+                              found in a folder keeps
   
   What is recorded:
     -o, --trace FILE          the trace goes there
