@@ -9,6 +9,7 @@
  * scan and free are of interest: what asks for the impossible, forks or catches signals is refused.
  */
 #include <inttypes.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ struct hq_heap {
 	struct hq_work *work;
 	const struct hq_workload *workload;
 	pthread_t thread;
+	uint64_t touch_bytes; /* of each block */
 	uint32_t index;
 };
 
@@ -46,24 +48,31 @@ static _Noreturn void refuse(const char *what)
 
 /* ---- blocks ---- */
 
-static bool fill(struct hq_block *block, void *address, uint64_t size)
+/* Writes what is to be touched of a block from `offset` on. */
+static void write_to(const struct hq_heap *heap, void *address, uint64_t offset, uint64_t size)
+{
+	const uint64_t end = size < heap->touch_bytes ? size : heap->touch_bytes;
+
+	if (end > offset)
+		memset((char *)address + offset, 1, end - offset);
+}
+
+static bool fill(const struct hq_heap *heap, struct hq_block *block, void *address, uint64_t size)
 {
 	*block = (struct hq_block){ .address = address, .size = address ? size : 0 };
 	if (address)
-		memset(address, 1, size);
+		write_to(heap, address, 0, size);
 	return address != NULL;
 }
 
 bool hq_block_alloc(struct hq_heap *heap, struct hq_block *block, uint64_t size)
 {
-	(void)heap;
-	return fill(block, malloc(size), size);
+	return fill(heap, block, malloc(size), size);
 }
 
 bool hq_block_calloc(struct hq_heap *heap, struct hq_block *block, uint64_t size)
 {
-	(void)heap;
-	return fill(block, calloc(1, size), size);
+	return fill(heap, block, calloc(1, size), size);
 }
 
 bool hq_block_aligned(struct hq_heap *heap, struct hq_block *block, uint64_t alignment,
@@ -71,21 +80,18 @@ bool hq_block_aligned(struct hq_heap *heap, struct hq_block *block, uint64_t ali
 {
 	void *address = NULL;
 
-	(void)heap;
 	if (posix_memalign(&address, alignment < sizeof(void *) ? sizeof(void *) : alignment, size))
 		address = NULL;
-	return fill(block, address, size);
+	return fill(heap, block, address, size);
 }
 
 bool hq_block_resize(struct hq_heap *heap, struct hq_block *block, uint64_t size)
 {
 	char *const moved = realloc(block->address, size);
 
-	(void)heap;
 	if (!moved)
 		return false;
-	if (size > block->size)
-		memset(moved + block->size, 1, size - block->size);
+	write_to(heap, moved, block->size, size);
 	*block = (struct hq_block){ .address = moved, .size = size };
 	return true;
 }
@@ -103,10 +109,14 @@ void hq_block_free(struct hq_heap *heap, struct hq_block *block)
 	block->address = NULL;
 }
 
+void hq_block_use_all(struct hq_heap *heap, struct hq_block *block)
+{
+	fill(heap, block, block->address, malloc_usable_size(block->address));
+}
+
 void hq_heap_touch(struct hq_heap *heap, uint64_t bytes)
 {
-	(void)heap;
-	(void)bytes;
+	heap->touch_bytes = bytes;
 }
 
 void *hq_heap_alloc(struct hq_heap *heap, uint64_t size)
@@ -266,12 +276,6 @@ void hq_heap_zero_broken(struct hq_heap *heap, enum hq_asked_call call, const vo
 	hq_heap_impossible(heap, NULL);
 }
 
-void hq_block_use_all(struct hq_heap *heap, struct hq_block *block)
-{
-	(void)block;
-	hq_heap_impossible(heap, NULL);
-}
-
 int hq_host_catch_signals(void)
 {
 	refuse("this workload catches signals");
@@ -364,7 +368,9 @@ static void run_all(const struct hq_workload *workload, struct hq_work *work)
 	pthread_barrier_init(&plain.all, NULL, work->thread_count);
 	plain.opened_ns = hq_now_ns();
 	for (uint32_t i = 0; i < work->thread_count; i++) {
-		heaps[i] = (struct hq_heap){ .work = work, .workload = workload, .index = i };
+		heaps[i] = (struct hq_heap){
+			.work = work, .workload = workload, .touch_bytes = UINT64_MAX, .index = i
+		};
 		if (pthread_create(&heaps[i].thread, NULL, run_thread, &heaps[i]))
 			refuse("cannot make a thread");
 	}
