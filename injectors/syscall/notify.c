@@ -35,6 +35,7 @@
 #include "injectors/syscall/judge.h"
 #include "injectors/syscall/lookup.h"
 #include "injectors/syscall/notify.h"
+#include "injectors/syscall/wake.h"
 #include "injectors/thread.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
@@ -308,13 +309,16 @@ static void act(struct hq_notify *n, struct hq_plane_thread *slot, uint64_t id,
 		const struct hq_judgement *judgement, const struct hq_judge_call *call)
 {
 	const uint64_t time_ns = hq_now_ns();
+	const bool delays = judgement->rule->action == HQ_ACTION_DELAY;
 	int64_t result = 0;
 
+	hq_wake_extend(n->plane, n->plane->ns_per_tick ? hq_tick_now() : time_ns,
+		       delays ? judgement->rule->delay_ns : 0);
 	if (judgement->rule->action == HQ_ACTION_FAIL)
 		result = hq_contract_result(judgement->row, call->current_break);
 	/* What a delayed call returns in the end is not seen here; 0 is written down. */
 	hq_judge_record(slot, judgement, call, time_ns, result);
-	if (judgement->rule->action == HQ_ACTION_DELAY)
+	if (delays)
 		reply_later(n, id, time_ns + judgement->rule->delay_ns);
 	else
 		reply(n, id, result, 0);

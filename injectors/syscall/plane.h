@@ -8,7 +8,8 @@
  *   controller   seed, rules, rule_count, gate, gate_open_ns, and the tails of the rings
  *   decider      everything in a thread's slot: under the trap that thread itself (in its signal
  *                handler), under notification the supervisor
- *   any process  `claimed` and `unarmed`, by fetch-and-add: the only words with several writers
+ *   any process  `claimed` and `unarmed`, by fetch-and-add, and `faulted_until`, which only rises
+ *                while the gate is open: the only words with several writers
  */
 #ifndef HQ_INJECTORS_SYSCALL_PLANE_H
 #define HQ_INJECTORS_SYSCALL_PLANE_H
@@ -56,6 +57,8 @@ struct hq_plane {
 	uint32_t rule_count;
 	_Atomic uint32_t gate;         /* 1: faults may be made */
 	_Atomic uint64_t gate_open_ns; /* CLOCK_MONOTONIC, written before the gate opens */
+	uint64_t ns_per_tick;          /* time stamp counter, 32.32 fixed point; 0: use the clock */
+	_Atomic uint64_t faulted_until; /* ticks: what begins earlier belongs to a fault; wake.h */
 	struct hq_rule rules[HQ_RULES_MAX];
 	_Atomic uint32_t claimed; /* slots handed out; may exceed HQ_PLANE_THREADS */
 	_Atomic uint32_t armed;   /* target: 1 once the filter is installed */

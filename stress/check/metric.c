@@ -94,7 +94,8 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	  NEED_NOTHING, GETTER(get_inject))                                                        \
 	X("latency.CALL.QUANTILE", NS, "host, every call",                                         \
 	  "p50, p90, p99, p99_9, p99_99 of malloc, free, realloc or op; "                          \
-	  "malloc@4KiB: of sizes above 256 B up to that, as @256B, @64KiB, @1MiB, @above",         \
+	  "malloc@4KiB: of sizes above 256 B up to that, as @256B, @64KiB, @1MiB, @above; "        \
+	  "with .clean or .faulted behind: outside or in the wake of faults",                      \
 	  true, NEED_HOST, GETTER(get_latency_quantile))                                           \
 	X("latency.CALL.count", COUNT, "host, every call", "number of timed calls", true,          \
 	  NEED_HOST, GETTER(get_latency_count))                                                    \
@@ -264,12 +265,24 @@ static int get_latency_count(const struct hq_observations *observations,
 			     const struct hq_metric_name *name, double *value,
 			     struct hq_error *error)
 {
-	const struct hq_hist *hist = hq_latency_seen(observations, name->call, name->band);
+	const struct hq_hist *hist =
+		hq_latency_seen_in(observations, name->call, name->band, name->window);
 
 	if (!observations->hist)
 		return hq_metric_no_data(error, "latency was not recorded");
 	*value = hist ? (double)hq_hist_count(hist) : 0;
 	return 0;
+}
+
+static int no_such_call(const struct hq_metric_name *name, struct hq_error *error)
+{
+	static const char *const why[] = {
+		[HQ_WINDOW_CLEAN] = "there was no such call outside the wake of faults",
+		[HQ_WINDOW_FAULTED] = "there was no such call in the wake of a fault",
+		[HQ_WINDOW_ALL] = "there was no such call",
+	};
+
+	return hq_metric_no_data(error, why[name->window]);
 }
 
 /* The histogram of the call, if it holds anything. */
@@ -283,8 +296,8 @@ static int find_latency(const struct hq_observations *observations,
 	if (status)
 		return status;
 	if (count == 0)
-		return hq_metric_no_data(error, "there was no such call");
-	*hist = hq_latency_seen(observations, name->call, name->band);
+		return no_such_call(name, error);
+	*hist = hq_latency_seen_in(observations, name->call, name->band, name->window);
 	return 0;
 }
 

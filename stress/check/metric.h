@@ -15,14 +15,15 @@
 
 /* A metric's name, resolved: the row of hq_metrics and what stands for its upper-case words. */
 struct hq_metric_name {
-	size_t row;           /* index into hq_metrics */
-	uint64_t idle_ns;     /* T */
-	enum hq_latency call; /* CALL */
-	enum hq_band band;    /* behind its '@' */
-	double quantile;      /* QUANTILE, 0..1 */
-	char inject[64];      /* NAME */
-	char counter[32];     /* COUNTER */
-	bool any_unit;        /* an injector's own measure: only the run tells its unit */
+	size_t row;            /* index into hq_metrics */
+	uint64_t idle_ns;      /* T */
+	enum hq_latency call;  /* CALL */
+	enum hq_band band;     /* behind its '@' */
+	enum hq_window window; /* behind its last dot */
+	double quantile;       /* QUANTILE, 0..1 */
+	char inject[64];       /* NAME */
+	char counter[32];      /* COUNTER */
+	bool any_unit;         /* an injector's own measure: only the run tells its unit */
 };
 
 /* 0, or -ENOENT with a sentence that suggests the nearest name. */

@@ -4,6 +4,7 @@
  * for themselves, upper-case words for what the user chooses ("rss.idle(T)",
  * "latency.CALL.QUANTILE", "inject.NAME.COUNTER"). Unknown names are answered with the nearest one.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,9 @@
 static const char *const call_names[] = { "malloc", "free", "realloc", "op", NULL };
 static const char *const latency_values[] = { "count", "max",   "mean",   "p50", "p90",
 					      "p99",   "p99_9", "p99_99", NULL };
+static const char *const windows[] = {
+	[HQ_WINDOW_CLEAN] = "clean", [HQ_WINDOW_FAULTED] = "faulted", NULL
+};
 static const char *const rule_counters[] = { "eligible", "fired", "seen", NULL };
 
 static bool starts_with(const char *text, const char *prefix)
@@ -66,7 +70,7 @@ static int parse_quantile(const char *text, double *quantile)
 	if (whole < 1 || whole > 2 || decimals > 3 || (fraction && decimals == 0) ||
 	    1 + whole + fraction + decimals != length)
 		return -ENOENT;
-	snprintf(number, sizeof(number), "%s", text + 1);
+	snprintf(number, sizeof(number), "%.7s", text + 1);
 	if (fraction)
 		number[whole] = '.';
 	*quantile = strtod(number, NULL) / 100.0;
@@ -100,15 +104,39 @@ static int parse_band(const char *call, size_t *length, struct hq_metric_name *n
 	return unknown(error, what, hq_suggest(word, list));
 }
 
-/* latency.CALL.count, .max, .mean, .QUANTILE */
+/* p99.faulted: copies what stands before the window into `value`. A digit (p99.9) begins none. */
+static int parse_window(const char *text, char value[24], struct hq_metric_name *name,
+			struct hq_error *error)
+{
+	const char *dot = strchr(text, '.');
+	const size_t length =
+		dot && isalpha((unsigned char)dot[1]) ? (size_t)(dot - text) : strlen(text);
+	char what[160];
+
+	snprintf(value, 24, "%.*s", (int)length, text);
+	if (!text[length])
+		return 0;
+	const char *word = text + length + 1;
+	const int index = index_of(word, strlen(word), windows);
+
+	if (index >= 0) {
+		name->window = (enum hq_window)index;
+		return 0;
+	}
+	snprintf(what, sizeof(what), "latency is kept apart as .clean and .faulted, not '.%.32s'",
+		 word);
+	return unknown(error, what, hq_suggest(word, windows));
+}
+
+/* latency.CALL.count, .max, .mean, .QUANTILE, each also with .clean or .faulted */
 static int parse_latency(const char *text, struct hq_metric_name *name, struct hq_error *error)
 {
 	const char *call = text + strlen("latency.");
 	size_t length = strcspn(call, ".");
-	const char *value = call[length] ? call + length + 1 : "";
-	char pattern[40], what[160], word[32];
+	const char *rest = call[length] ? call + length + 1 : "";
+	char pattern[40], what[160], word[32], value[24];
 
-	if (parse_band(call, &length, name, error))
+	if (parse_band(call, &length, name, error) || parse_window(rest, value, name, error))
 		return -ENOENT;
 	const int index = index_of(call, length, call_names);
 
@@ -195,6 +223,7 @@ int hq_metric_name_parse(const char *text, struct hq_metric_name *name, struct h
 {
 	memset(name, 0, sizeof(*name));
 	name->band = HQ_BAND_ALL;
+	name->window = HQ_WINDOW_ALL;
 	if (starts_with(text, "latency."))
 		return parse_latency(text, name, error);
 	if (starts_with(text, "inject."))

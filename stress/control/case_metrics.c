@@ -75,6 +75,34 @@ static void add_bands(struct hq_result *result, const struct hq_observations *se
 	}
 }
 
+static void add_apart(struct hq_result *result, const struct hq_observations *seen,
+		      const char *call, const char *value)
+{
+	char name[sizeof(result->metrics[0].name)];
+
+	snprintf(name, sizeof(name), "latency.%s.%s.clean", call, value);
+	add_metric(result, seen, name);
+	snprintf(name, sizeof(name), "latency.%s.%s.faulted", call, value);
+	add_metric(result, seen, name);
+}
+
+/* In clean and in faulted windows. */
+static void add_windows(struct hq_result *result, const struct hq_observations *seen)
+{
+	static const char *const calls[] = { "malloc", "free", "realloc", "op" };
+	static const char *const values[] = { "count", "p50", "p99", "p99_9", "max" };
+	char call[24];
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		for (size_t value = 0; value < sizeof(values) / sizeof(values[0]); value++)
+			add_apart(result, seen, calls[i], values[value]);
+	for (size_t i = 0; i < HQ_LATENCY_SIZED * HQ_BAND_COUNT; i++) {
+		snprintf(call, sizeof(call), "%s@%s", calls[i / HQ_BAND_COUNT],
+			 hq_band_name((enum hq_band)(i % HQ_BAND_COUNT)));
+		add_apart(result, seen, call, "p99");
+	}
+}
+
 static void add_all(struct hq_result *result, const struct hq_observations *seen)
 {
 	for (size_t row = 0; row < hq_metric_count; row++) {
@@ -83,6 +111,8 @@ static void add_all(struct hq_result *result, const struct hq_observations *seen
 	}
 	add_latencies(result, seen);
 	add_bands(result, seen);
+	if (hq_latency_was_faulted(seen))
+		add_windows(result, seen);
 }
 
 static void add_part(struct hq_result *result, const struct hq_workload_part *part,
@@ -124,6 +154,8 @@ void hq_case_fill_metrics(const struct hq_plan *plan, const struct hq_observatio
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		add_metric(result, seen, always[i]);
+	if (hq_latency_was_faulted(seen))
+		add_apart(result, seen, "op", "p99_9");
 	for (size_t i = 0; i < plan->expectation_count; i++)
 		add_metric(result, seen, plan->expectations[i].metric);
 	for (size_t i = 0; i < seen->injection_count; i++)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "injectors/clock.h"
+#include "injectors/syscall/wake.h"
 #include "injectors/units.h"
 #include "stress/control/spawn.h"
 #include "stress/observe/usage.h"
@@ -57,6 +58,7 @@ static void fill_config(struct hq_run_state *run)
 	config->seed = plan->seed;
 	config->ns_per_tick = run->spec->context->ns_per_tick;
 	config->deadline_ns = READY_DEADLINE_NS;
+	plane->ns_per_tick = config->ns_per_tick;
 	plane->seed = plan->seed;
 	plane->rule_count = (uint32_t)plan->rule_count;
 	memcpy(plane->rules, plan->rules, sizeof(plane->rules));
@@ -250,6 +252,15 @@ int hq_run_await_ready(struct hq_run_state *run, struct hq_error *error)
 	}
 }
 
+/* An injector, and a filter that answers by itself, are at work from the beginning to the end. */
+static uint64_t faulted_from_start(const struct hq_run_state *run)
+{
+	const bool always = run->spec->plan->injection_count > 0 ||
+			    run->wire->config.mechanism == HQ_MECHANISM_STATIC;
+
+	return run->spec->faulted && always ? HQ_WAKE_ALWAYS : 0;
+}
+
 int hq_run_open(struct hq_run_state *run, struct hq_error *error)
 {
 	struct hq_plane *plane = &run->wire->plane;
@@ -263,6 +274,7 @@ int hq_run_open(struct hq_run_state *run, struct hq_error *error)
 	}
 	run->go_ns = run->progress_ns = hq_now_ns();
 	hq_store_relaxed(&plane->gate_open_ns, run->go_ns);
+	hq_store_relaxed(&plane->faulted_until, faulted_from_start(run));
 	/* Pairs with the decider's acquire: whoever sees the gate open sees since when. */
 	hq_store_release(&plane->gate, run->spec->faulted ? 1 : 0);
 	/* Pairs with the host's acquire: the gate stands before the work begins. */

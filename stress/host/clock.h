@@ -10,21 +10,11 @@
 #include <stdint.h>
 
 #include "injectors/clock.h"
+#include "injectors/tick.h"
 
 static inline uint64_t hq_clock_ticks(uint64_t ns_per_tick)
 {
-	if (ns_per_tick == 0)
-		return hq_now_ns();
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-	uint64_t ticks;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-	return ticks;
-#else
-	return hq_now_ns();
-#endif
+	return HQ_HAS_TICKS && ns_per_tick != 0 ? hq_tick_now() : hq_now_ns();
 }
 
 /* Nanoseconds from `start` until `end`, 0 if a migration made the counter step back. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "injectors/syscall/wake.h"
 #include "stress/host/clock.h"
 
 #define ERRNO_SENTINEL EDOM  /* no allocator has a reason to set it */
@@ -28,6 +29,7 @@ void hq_heap_init(struct hq_heap *heap, const struct hq_allocator *allocator,
 		.worker = &wire->workers[index],
 		.seed = wire->config.seed,
 		.ns_per_tick = wire->config.ns_per_tick,
+		.faulted_until = &wire->plane.faulted_until,
 		.touch_bytes = UINT64_MAX,
 		.next_id = (uint64_t)index << HQ_HEAP_ID_SHIFT,
 		.index = index,
@@ -84,7 +86,11 @@ static uint64_t ticks(const struct hq_heap *heap)
 
 static void record(struct hq_heap *heap, enum hq_latency kind, uint64_t start, uint64_t end)
 {
-	hq_hist_record(&heap->worker->hist[kind], hq_clock_between(start, end, heap->ns_per_tick));
+	struct hq_wire_worker *const worker = heap->worker;
+	struct hq_hist *const hist =
+		hq_wake_holds(heap->faulted_until, start) ? worker->faulted_hist : worker->hist;
+
+	hq_hist_record(&hist[kind], hq_clock_between(start, end, heap->ns_per_tick));
 }
 
 /* Of a call that is about so many bytes. */
@@ -93,8 +99,16 @@ static void record_sized(struct hq_heap *heap, enum hq_latency kind, uint64_t si
 {
 	const uint64_t ns = hq_clock_between(start, end, heap->ns_per_tick);
 
-	hq_hist_record(&heap->worker->hist[kind], ns);
-	hq_coarse_record(&heap->worker->bands[kind][hq_band_of(size)], ns);
+	struct hq_wire_worker *const worker = heap->worker;
+	const enum hq_band band = hq_band_of(size);
+
+	if (hq_wake_holds(heap->faulted_until, start)) {
+		hq_hist_record(&worker->faulted_hist[kind], ns);
+		hq_coarse_record(&worker->faulted_bands[kind][band], ns);
+		return;
+	}
+	hq_hist_record(&worker->hist[kind], ns);
+	hq_coarse_record(&worker->bands[kind][band], ns);
 }
 
 /* After a call: what it repeated in vain. */

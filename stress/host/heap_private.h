@@ -24,6 +24,7 @@ struct hq_heap {
 	struct hq_wire_worker *worker; /* this thread alone writes it */
 	uint64_t seed;
 	uint64_t ns_per_tick;
+	const _Atomic uint64_t *faulted_until; /* of the plane */
 	uint64_t next_id;  /* of a stamped block; the index is in its upper bits */
 	uint64_t requests; /* allocations asked for */
 	uint64_t op_start;

@@ -209,22 +209,28 @@ static void total_slots(const struct hq_plane *plane, uint32_t threads,
 }
 
 /* Most bands of most workloads stay empty, and take no memory. */
+static void add_band(struct hq_hist **merged, const struct hq_coarse_hist *hist)
+{
+	if (hq_coarse_count(hist) == 0)
+		return;
+	if (!*merged)
+		*merged = calloc(1, sizeof(**merged));
+	if (*merged)
+		hq_hist_add_coarse(*merged, hist);
+}
+
 static void total_band(const struct hq_wire *wire, int call, int band, struct hq_observations *seen)
 {
-	struct hq_hist *merged = NULL;
-
 	for (uint32_t i = 0; i < worker_count(wire); i++) {
-		const struct hq_coarse_hist *hist = &wire->workers[i].bands[call][band];
+		const struct hq_wire_worker *worker = &wire->workers[i];
+		const struct hq_coarse_hist *clean = &worker->bands[call][band];
+		const struct hq_coarse_hist *faulted = &worker->faulted_bands[call][band];
 
-		if (hq_coarse_count(hist) == 0)
-			continue;
-		if (!merged)
-			merged = calloc(1, sizeof(*merged));
-		if (!merged)
-			return;
-		hq_hist_add_coarse(merged, hist);
+		add_band(&seen->bands[call][band], clean);
+		add_band(&seen->bands[call][band], faulted);
+		add_band(&seen->apart[HQ_WINDOW_CLEAN].bands[call][band], clean);
+		add_band(&seen->apart[HQ_WINDOW_FAULTED].bands[call][band], faulted);
 	}
-	seen->bands[call][band] = merged;
 }
 
 static void total_bands(const struct hq_wire *wire, struct hq_observations *seen)
@@ -234,9 +240,32 @@ static void total_bands(const struct hq_wire *wire, struct hq_observations *seen
 			total_band(wire, call, band, seen);
 }
 
+static struct hq_hist *merge_kinds(const struct hq_wire *wire, bool clean, bool faulted)
+{
+	struct hq_hist *merged = calloc(HQ_LATENCY_COUNT, sizeof(*merged));
+
+	for (uint32_t i = 0; merged && i < worker_count(wire); i++) {
+		const struct hq_wire_worker *worker = &wire->workers[i];
+
+		for (int kind = 0; kind < HQ_LATENCY_COUNT; kind++) {
+			if (clean)
+				hq_hist_add(&merged[kind], &worker->hist[kind]);
+			if (faulted)
+				hq_hist_add(&merged[kind], &worker->faulted_hist[kind]);
+		}
+	}
+	return merged;
+}
+
+static void total_kinds(const struct hq_wire *wire, struct hq_observations *seen)
+{
+	seen->hist = merge_kinds(wire, true, true);
+	seen->apart[HQ_WINDOW_CLEAN].hist = merge_kinds(wire, true, false);
+	seen->apart[HQ_WINDOW_FAULTED].hist = merge_kinds(wire, false, true);
+}
+
 static void total_workers(const struct hq_wire *wire, struct hq_observations *seen)
 {
-	seen->hist = calloc(HQ_LATENCY_COUNT, sizeof(seen->hist[0]));
 	for (uint32_t i = 0; i < worker_count(wire); i++) {
 		const struct hq_wire_worker *worker = &wire->workers[i];
 
@@ -257,8 +286,6 @@ static void total_workers(const struct hq_wire *wire, struct hq_observations *se
 		seen->had_most_bytes += hq_load_relaxed(&worker->had_most_bytes);
 		seen->had_last_bytes += hq_load_relaxed(&worker->had_last_bytes);
 		seen->events_dropped += hq_load_relaxed(&worker->ring.dropped);
-		for (int kind = 0; seen->hist && kind < HQ_LATENCY_COUNT; kind++)
-			hq_hist_add(&seen->hist[kind], &worker->hist[kind]);
 	}
 }
 
@@ -414,6 +441,7 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	if (!seen->is_host)
 		return;
 	total_workers(wire, seen);
+	total_kinds(wire, seen);
 	total_bands(wire, seen);
 	total_costs(wire, seen);
 	total_parts(wire, seen);

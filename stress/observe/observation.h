@@ -36,6 +36,13 @@ struct hq_sample {
 	uint64_t rss_bytes;
 };
 
+/* Latencies of one window, merged over all threads. */
+struct hq_latencies {
+	struct hq_hist *hist; /* HQ_LATENCY_COUNT of them; NULL without */
+	/* The same by size, rounded up by 1/128 at most; NULL where there was no such call. */
+	struct hq_hist *bands[HQ_LATENCY_SIZED][HQ_BAND_COUNT];
+};
+
 /* What the target has mapped. */
 struct hq_space {
 	uint64_t mapped_bytes; /* private anonymous memory that may be read or written */
@@ -237,6 +244,7 @@ struct hq_observations {
 	struct hq_hist *hist; /* HQ_LATENCY_COUNT of them, merged; NULL without */
 	/* The same by size, rounded up by 1/128 at most; NULL where there was no such call. */
 	struct hq_hist *bands[HQ_LATENCY_SIZED][HQ_BAND_COUNT];
+	struct hq_latencies apart[HQ_WINDOW_COUNT]; /* the same in clean and in faulted windows */
 	struct hq_event *events;
 	size_t event_count;
 	uint64_t events_dropped;
@@ -278,6 +286,12 @@ bool hq_fault_is_purge(const struct hq_fault *fault);
 /* Latencies of a call, of one band or of all; NULL if none were recorded. */
 const struct hq_hist *hq_latency_seen(const struct hq_observations *observations,
 				      enum hq_latency call, enum hq_band band);
+const struct hq_hist *hq_latency_seen_in(const struct hq_observations *observations,
+					 enum hq_latency call, enum hq_band band,
+					 enum hq_window window);
+
+/* True if some latency was recorded in the wake of a fault. */
+bool hq_latency_was_faulted(const struct hq_observations *observations);
 
 /* Frees the arrays. */
 void hq_observations_clear(struct hq_observations *observations);

@@ -18,6 +18,7 @@
 #include "injectors/syscall/judge.h"
 #include "injectors/syscall/raw.h"
 #include "injectors/syscall/split.h"
+#include "injectors/syscall/wake.h"
 #include "stress/preload/preload.h"
 #include "stress/preload/registers.h"
 
@@ -90,6 +91,14 @@ static int64_t act(const struct hq_judgement *judgement, const struct hq_judge_c
 	}
 }
 
+/* Asks the kernel for the time only where there is no counter. */
+static void extend_wake(uint64_t lasts_ns)
+{
+	struct hq_plane *plane = hq_preload.plane;
+
+	hq_wake_extend(plane, plane->ns_per_tick ? hq_tick_now() : hq_raw_now_ns(), lasts_ns);
+}
+
 static int64_t judged(enum hq_call kind, long number, const uint64_t args[6])
 {
 	struct hq_plane_thread *slot = hq_identity_slot();
@@ -106,7 +115,9 @@ static int64_t judged(enum hq_call kind, long number, const uint64_t args[6])
 	judgement = hq_judge(hq_preload.plane, slot, &call);
 	if (!judgement.rule)
 		return reissue(number, args);
+	extend_wake(judgement.rule->action == HQ_ACTION_DELAY ? judgement.rule->delay_ns : 0);
 	result = act(&judgement, &call, number);
+	extend_wake(0);
 	hq_judge_record(slot, &judgement, &call, hq_raw_now_ns(), result);
 	return result;
 }

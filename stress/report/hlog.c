@@ -168,7 +168,8 @@ static int write_line(const struct hq_hist *hist, const char *tag, double second
 	return 0;
 }
 
-const char *hq_hlog_tag(enum hq_latency call, enum hq_band band, char tag[HQ_HLOG_TAG])
+const char *hq_hlog_tag(enum hq_latency call, enum hq_band band, enum hq_window window,
+			char tag[HQ_HLOG_TAG])
 {
 	static const char *const calls[HQ_LATENCY_COUNT] = {
 		[HQ_LATENCY_MALLOC] = "malloc",
@@ -176,42 +177,71 @@ const char *hq_hlog_tag(enum hq_latency call, enum hq_band band, char tag[HQ_HLO
 		[HQ_LATENCY_REALLOC] = "realloc",
 		[HQ_LATENCY_OP] = "op",
 	};
+	static const char *const windows[] = {
+		[HQ_WINDOW_CLEAN] = ".clean",
+		[HQ_WINDOW_FAULTED] = ".faulted",
+		[HQ_WINDOW_ALL] = "",
+	};
 
-	snprintf(tag, HQ_HLOG_TAG, "%s%s%s", calls[call], band == HQ_BAND_ALL ? "" : "@",
-		 band == HQ_BAND_ALL ? "" : hq_band_name(band));
+	snprintf(tag, HQ_HLOG_TAG, "%s%s%s%s", calls[call], band == HQ_BAND_ALL ? "" : "@",
+		 band == HQ_BAND_ALL ? "" : hq_band_name(band), windows[window]);
 	return tag;
 }
 
-static int write_call(const struct hq_observations *observations, enum hq_latency call,
-		      FILE *stream)
+/* All of it, then what is apart: the same places in each of these for a call and for a band. */
+static int visit_windows(const struct hq_observations *observations, enum hq_latency call,
+			 enum hq_band band, hq_hlog_visit *visit, void *cookie)
 {
-	const uint64_t ended_ns =
-		observations->worked_ns ? observations->worked_ns : observations->end_ns;
+	static const enum hq_window order[] = { HQ_WINDOW_ALL, HQ_WINDOW_CLEAN, HQ_WINDOW_FAULTED };
+	const size_t count = hq_latency_was_faulted(observations) ? 3 : 1;
 	char tag[HQ_HLOG_TAG];
 	int status = 0;
 
-	/* All of them first, then by size. */
-	for (int i = 0; i <= HQ_BAND_COUNT && !status; i++) {
-		const enum hq_band band = i ? (enum hq_band)(i - 1) : HQ_BAND_ALL;
-		const struct hq_hist *hist = hq_latency_seen(observations, call, band);
+	for (size_t i = 0; i < count && !status; i++) {
+		const struct hq_hist *hist = hq_latency_seen_in(observations, call, band, order[i]);
 
 		if (hist && hq_hist_count(hist) > 0)
-			status = write_line(hist, hq_hlog_tag(call, band, tag),
-					    (double)ended_ns / 1e9, stream);
+			status = visit(hist, hq_hlog_tag(call, band, order[i], tag), cookie);
 	}
 	return status;
 }
 
-int hq_hlog_write(const struct hq_observations *observations, FILE *stream)
+int hq_hlog_each(const struct hq_observations *observations, hq_hlog_visit *visit, void *cookie)
 {
 	int status = 0;
+
+	for (int i = 0; i < HQ_LATENCY_COUNT * (HQ_BAND_COUNT + 1) && !status; i++) {
+		const enum hq_latency call = (enum hq_latency)(i / (HQ_BAND_COUNT + 1));
+		const int place = i % (HQ_BAND_COUNT + 1);
+		const enum hq_band band = place ? (enum hq_band)(place - 1) : HQ_BAND_ALL;
+
+		status = visit_windows(observations, call, band, visit, cookie);
+	}
+	return status;
+}
+
+struct line_writer {
+	FILE *stream;
+	double seconds; /* until the work ended */
+};
+
+static int visit_line(const struct hq_hist *hist, const char *tag, void *cookie)
+{
+	const struct line_writer *writer = cookie;
+
+	return write_line(hist, tag, writer->seconds, writer->stream);
+}
+
+int hq_hlog_write(const struct hq_observations *observations, FILE *stream)
+{
+	const uint64_t ended_ns =
+		observations->worked_ns ? observations->worked_ns : observations->end_ns;
+	struct line_writer writer = { .stream = stream, .seconds = (double)ended_ns / 1e9 };
 
 	fputs("#[Logged by heapquake: latencies in nanoseconds, time since the work began]\n"
 	      "#[Histogram log format version 1.2]\n"
 	      "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
 	      "\"Interval_Compressed_Histogram\"\n",
 	      stream);
-	for (int call = 0; call < HQ_LATENCY_COUNT && !status; call++)
-		status = write_call(observations, (enum hq_latency)call, stream);
-	return status;
+	return hq_hlog_each(observations, visit_line, &writer);
 }

@@ -38,20 +38,14 @@ static void write_curve(const struct hq_hist *hist, const char *call, FILE *stre
 	fprintf(stream, "%s,1,%" PRIu64 "\n", call, max_ns);
 }
 
+static int visit_curve(const struct hq_hist *hist, const char *tag, void *cookie)
+{
+	write_curve(hist, tag, cookie);
+	return 0;
+}
+
 int hq_latency_csv_write(const struct hq_observations *observations, FILE *stream)
 {
-	char tag[HQ_HLOG_TAG];
-
 	fputs("call,share,ns\n", stream);
-	/* Each call's own curve, then those of its bands. */
-	for (int i = 0; i < HQ_LATENCY_COUNT * (HQ_BAND_COUNT + 1); i++) {
-		const enum hq_latency call = (enum hq_latency)(i / (HQ_BAND_COUNT + 1));
-		const int place = i % (HQ_BAND_COUNT + 1);
-		const enum hq_band band = place ? (enum hq_band)(place - 1) : HQ_BAND_ALL;
-		const struct hq_hist *hist = hq_latency_seen(observations, call, band);
-
-		if (hist && hq_hist_count(hist) > 0)
-			write_curve(hist, hq_hlog_tag(call, band, tag), stream);
-	}
-	return 0;
+	return hq_hlog_each(observations, visit_curve, stream);
 }

@@ -14,7 +14,7 @@
 
 #include "stress/check/check.h"
 
-#define HQ_RESULT_METRICS 256 /* more than there are, latencies at six places included */
+#define HQ_RESULT_METRICS 384 /* more than there are, latencies at six places included */
 
 struct hq_result_metric {
 	char name[72]; /* the longest: inject.NAME.COUNTER */

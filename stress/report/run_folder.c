@@ -183,14 +183,16 @@ static void add_faults(json_t *run, const char *folder)
 
 /* ---- latency ---- */
 
-/* Lines of latency.csv: call,share,ns with the share rising. Bands of sizes (malloc@4KiB) stay out.
+/*
+ * Lines of latency.csv: call,share,ns with the share rising; the call may be of one window
+ * (malloc.faulted). Bands of sizes (malloc@4KiB) stay out.
  */
 static void read_percentile(const char *line, json_t *calls)
 {
 	char call[32];
 	double share, ns;
 
-	if (sscanf(line, "%31[a-z_],%lf,%lf", call, &share, &ns) != 3)
+	if (sscanf(line, "%31[a-z_.],%lf,%lf", call, &share, &ns) != 3)
 		return;
 	json_t *curve = json_object_get(calls, call);
 

@@ -177,6 +177,33 @@ Test(drain, histograms_are_merged)
 	cr_expect_eq(hq_hist_count(&seen.hist[HQ_LATENCY_MALLOC]), 0);
 }
 
+Test(drain, what_was_recorded_in_the_wake_of_faults_is_part_of_all_and_apart)
+{
+	hq_hist_record(&wire->workers[0].hist[HQ_LATENCY_FREE], 100);
+	hq_drain_finish(wire, 0, &seen);
+	cr_expect_not(hq_latency_was_faulted(&seen));
+	hq_observations_clear(&seen);
+	hq_hist_record(&wire->workers[1].faulted_hist[HQ_LATENCY_FREE], 200);
+	hq_coarse_record(&wire->workers[1].faulted_bands[HQ_LATENCY_FREE][HQ_BAND_4KIB], 200);
+	hq_drain_finish(wire, 0, &seen);
+	const struct hq_hist *all = hq_latency_seen(&seen, HQ_LATENCY_FREE, HQ_BAND_ALL);
+	const struct hq_hist *clean =
+		hq_latency_seen_in(&seen, HQ_LATENCY_FREE, HQ_BAND_ALL, HQ_WINDOW_CLEAN);
+	const struct hq_hist *faulted =
+		hq_latency_seen_in(&seen, HQ_LATENCY_FREE, HQ_BAND_ALL, HQ_WINDOW_FAULTED);
+
+	cr_expect(hq_latency_was_faulted(&seen));
+	cr_expect_eq(hq_hist_count(all), 2);
+	cr_expect_eq(hq_hist_count(clean), 1);
+	cr_expect_eq(hq_hist_quantile(clean, 1), 100);
+	cr_expect_eq(hq_hist_count(faulted), 1);
+	cr_expect_eq(hq_hist_quantile(faulted, 1), 200);
+	cr_expect_not_null(
+		hq_latency_seen_in(&seen, HQ_LATENCY_FREE, HQ_BAND_4KIB, HQ_WINDOW_FAULTED));
+	cr_expect_null(hq_latency_seen_in(&seen, HQ_LATENCY_FREE, HQ_BAND_4KIB, HQ_WINDOW_CLEAN));
+	cr_expect_not_null(hq_latency_seen(&seen, HQ_LATENCY_FREE, HQ_BAND_4KIB));
+}
+
 Test(drain, a_program_has_no_workers_to_sum)
 {
 	wire->config.is_host = 0;

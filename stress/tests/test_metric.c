@@ -311,6 +311,39 @@ Test(metric, a_band_of_sizes_has_latencies_of_its_own)
 	assert_error(&seen, "latency.malloc@64KiB.p50", -ENODATA, "not recorded");
 }
 
+Test(metric, latencies_in_clean_and_in_faulted_windows_are_apart)
+{
+	static struct hq_hist clean[HQ_LATENCY_COUNT], faulted[HQ_LATENCY_COUNT], band;
+	struct hq_observations seen = observed_all();
+
+	seen.apart[HQ_WINDOW_CLEAN].hist = clean;
+	seen.apart[HQ_WINDOW_FAULTED].hist = faulted;
+	seen.apart[HQ_WINDOW_FAULTED].bands[HQ_LATENCY_FREE][HQ_BAND_1MIB] = &band;
+	hq_hist_record(&hist[HQ_LATENCY_FREE], 50);
+	hq_hist_record(&clean[HQ_LATENCY_FREE], 60);
+	hq_hist_record(&faulted[HQ_LATENCY_FREE], 70);
+	hq_hist_record(&band, 80);
+	cr_assert_eq(value_of(&seen, "latency.free.p99", HQ_UNIT_NS), 50);
+	cr_assert_eq(value_of(&seen, "latency.free.p99.clean", HQ_UNIT_NS), 60);
+	cr_assert_eq(value_of(&seen, "latency.free.p99_9.faulted", HQ_UNIT_NS), 70);
+	cr_assert_eq(value_of(&seen, "latency.free.max.faulted", HQ_UNIT_NS), 70);
+	cr_assert_eq(value_of(&seen, "latency.free@1MiB.p50.faulted", HQ_UNIT_NS), 80);
+	cr_assert_eq(value_of(&seen, "latency.free@1MiB.count.clean", HQ_UNIT_COUNT), 0);
+	cr_assert_eq(value_of(&seen, "latency.malloc.count.faulted", HQ_UNIT_COUNT), 0);
+	assert_error(&seen, "latency.malloc.p99.faulted", -ENODATA, "in the wake of a fault");
+	assert_error(&seen, "latency.op.mean.clean", -ENODATA, "outside the wake of faults");
+}
+
+Test(metric, a_window_that_does_not_exist_is_answered_with_those_that_do)
+{
+	const struct hq_observations seen = observed_all();
+
+	assert_error(&seen, "latency.malloc.p99.fault", -ENOENT, "did you mean 'faulted'");
+	assert_error(&seen, "latency.malloc.p99.", -ENOENT, "quantile");
+	assert_error(&seen, "latency.malloc.p99.clean.faulted", -ENOENT, ".clean and .faulted");
+	assert_error(&seen, "latency.malloc.clean", -ENOENT, "quantile");
+}
+
 Test(metric, a_band_that_does_not_exist_is_answered_with_those_that_do)
 {
 	const struct hq_observations seen = observed_all();

@@ -182,6 +182,31 @@ Test(hlog, the_header_describes_the_layout_of_the_buckets)
 	free(log);
 }
 
+Test(hlog, what_faults_took_has_lines_of_its_own_where_there_were_any)
+{
+	static struct hq_hist clean[HQ_LATENCY_COUNT], faulted[HQ_LATENCY_COUNT], band;
+	struct hq_observations seen = observed();
+
+	hq_hist_record(&hist[HQ_LATENCY_MALLOC], 7);
+	hq_hist_record(&clean[HQ_LATENCY_MALLOC], 7);
+	seen.apart[HQ_WINDOW_CLEAN].hist = clean;
+	seen.apart[HQ_WINDOW_FAULTED].hist = faulted;
+	char *log = written(&seen);
+
+	cr_assert_null(decode(log, "malloc.clean"));
+	free(log);
+	hq_hist_record(&faulted[HQ_LATENCY_MALLOC], 2000);
+	hq_hist_record(&band, 3000);
+	seen.apart[HQ_WINDOW_FAULTED].bands[HQ_LATENCY_MALLOC][HQ_BAND_64KIB] = &band;
+	log = written(&seen);
+	assert_same_counts(decode(log, "malloc"), &hist[HQ_LATENCY_MALLOC]);
+	assert_same_counts(decode(log, "malloc.clean"), &clean[HQ_LATENCY_MALLOC]);
+	assert_same_counts(decode(log, "malloc.faulted"), &faulted[HQ_LATENCY_MALLOC]);
+	assert_same_counts(decode(log, "malloc@64KiB.faulted"), &band);
+	cr_assert_null(decode(log, "malloc@64KiB.clean"));
+	free(log);
+}
+
 Test(hlog, bands_of_sizes_have_a_line_and_a_tag_of_their_own)
 {
 	static struct hq_hist band;

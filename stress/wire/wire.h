@@ -24,7 +24,7 @@
 
 #define HQ_WIRE_ENV     "HEAPQUAKE_WIRE" /* "/proc/PID/fd/N" */
 #define HQ_WIRE_MAGIC   0x6b61757165706168ull
-#define HQ_WIRE_VERSION 5
+#define HQ_WIRE_VERSION 6
 #define HQ_WIRE_WORKERS 64
 #define HQ_WIRE_EVENTS  256
 #define HQ_GUARD_EVENTS 1024
@@ -60,6 +60,14 @@ enum hq_latency {
 	HQ_LATENCY_OP =
 		HQ_LATENCY_SIZED, /* whole operations of the workload, as a client would see them */
 	HQ_LATENCY_COUNT,
+};
+
+/* Where a latency was recorded: inside the wake of a fault (see wake.h) or outside. */
+enum hq_window {
+	HQ_WINDOW_CLEAN,
+	HQ_WINDOW_FAULTED,
+	HQ_WINDOW_COUNT,
+	HQ_WINDOW_ALL = HQ_WINDOW_COUNT, /* where both are meant */
 };
 
 /* A broken promise seen by the host while it worked, or by the guard in any program. */
@@ -179,8 +187,10 @@ struct hq_wire_worker {
 	struct hq_wire_part parts[HQ_WIRE_PARTS];
 	struct hq_ring ring;
 	struct hq_event events[HQ_WIRE_EVENTS];
-	struct hq_hist hist[HQ_LATENCY_COUNT];
+	struct hq_hist hist[HQ_LATENCY_COUNT]; /* outside the wake of faults */
 	struct hq_coarse_hist bands[HQ_LATENCY_SIZED][HQ_BAND_COUNT];
+	struct hq_hist faulted_hist[HQ_LATENCY_COUNT]; /* within it */
+	struct hq_coarse_hist faulted_bands[HQ_LATENCY_SIZED][HQ_BAND_COUNT];
 };
 
 struct hq_wire_config {        /* controller, before the target exists */

@@ -6,7 +6,7 @@
  *
  *   data: { title, version, seed, wall_s, cases: [...], comparisons: [...], sweeps: [...] }
  *   case: verdict.json of a run, and rss, lazyfree: [[ms, MiB]...], faults: [[ms, rule, call,
- *         result]...], latency: { call: [[share, ns]...] }
+ *         result]...], latency: { call or call.window: [[share, ns]...] }
  */
 "use strict";
 (function () {
@@ -179,10 +179,12 @@
 		return -Math.log10(1 - share);
 	}
 
+	/* Both curves of a call that is shown apart have its colour; that of faults is dashed. */
 	function latencyChart(curves, title) {
-		const sets = Object.entries(curves).map(([name, points], index) => line(name,
+		const calls = [...new Set(Object.keys(curves).map((name) => name.split(".")[0]))];
+		const sets = Object.entries(curves).map(([name, points]) => line(name,
 			points.filter(([share, ns]) => share < 1 && ns > 0).map(([share, ns]) => [nines(share), ns]),
-			index));
+			calls.indexOf(name.split(".")[0]), /\.faulted$/.test(name) ? { borderDash: [5, 3] } : {}));
 
 		return chart(title, sets,
 			axis("share of calls", { type: "linear", min: 0, ticks: {
@@ -227,8 +229,16 @@
 				`eligible calls, of ${rule.seen} seen`));
 		if (run.rss)
 			charts.append(memoryChart(run));
-		if (run.latency)
-			charts.append(latencyChart(run.latency, "latency"));
+		if (run.latency) {
+			const curves = Object.entries(run.latency);
+			const apart = curves.filter(([name]) => name.includes("."));
+
+			charts.append(latencyChart(Object.fromEntries(curves.filter(([name]) => !name.includes("."))),
+				"latency"));
+			if (apart.length)
+				charts.append(latencyChart(Object.fromEntries(apart),
+					"latency in the wake of faults, and outside"));
+		}
 		box.append(charts);
 		if ((run.metrics || []).length)
 			box.append(table(["metric", "value"], run.metrics.map((metric) => make("tr", "",
