@@ -20,8 +20,18 @@
 #define LEAF_COUNT    (1ull << (HQ_SHADOW_ADDRESS_BITS - LEAF_SHIFT))
 #define NONE          UINT64_MAX
 
+#define BATCH_LEAVES_MAX 64u
+
 struct hq_shadow_leaf {
 	_Atomic uint64_t words[LEAF_WORDS];
+};
+
+/* One mapping. */
+struct hq_shadow_batch {
+	_Atomic uint32_t taken; /* leaves; may count on when there are no more */
+	uint32_t count;
+	uint64_t padding[7];
+	struct hq_shadow_leaf leaves[];
 };
 
 /* The words of a block, counted from address 0. */
@@ -39,9 +49,52 @@ int hq_shadow_init(struct hq_shadow *shadow)
 	return shadow->leaves != NULL ? 0 : -ENOMEM;
 }
 
+static uint64_t batch_bytes(uint32_t count)
+{
+	return sizeof(struct hq_shadow_batch) + count * sizeof(struct hq_shadow_leaf);
+}
+
+/* As many leaves, or as few as there is room for under a limit; the first one is taken. */
+static struct hq_shadow_batch *make_batch(uint32_t count)
+{
+	struct hq_shadow_batch *batch;
+
+	while ((batch = hq_system_map(batch_bytes(count))) == NULL && count > 1)
+		count /= 2;
+	if (batch != NULL) {
+		batch->count = count;
+		hq_store_relaxed(&batch->taken, 1);
+	}
+	return batch;
+}
+
+/* NULL: there is no memory. */
+static struct hq_shadow_leaf *take_leaf(struct hq_shadow *shadow)
+{
+	for (;;) {
+		/* Pairs with the exchange below. */
+		struct hq_shadow_batch *batch = hq_load_acquire(&shadow->batch);
+		const uint32_t at = batch != NULL ? hq_fetch_add_relaxed(&batch->taken, 1) : 0;
+
+		if (batch != NULL && at < batch->count)
+			return &batch->leaves[at];
+		const uint32_t more = batch != NULL ? 2 * batch->count : 1;
+		struct hq_shadow_batch *const made =
+			make_batch(more < BATCH_LEAVES_MAX ? more : BATCH_LEAVES_MAX);
+
+		if (made == NULL)
+			return NULL;
+		/* Pairs with the acquire above, in other threads. */
+		if (hq_cas_acq_rel(&shadow->batch, &batch, made))
+			return &made->leaves[0];
+		hq_system_unmap(made, batch_bytes(made->count));
+	}
+}
+
+/* A leaf that another thread has made meanwhile is taken in vain, and lies idle. */
 static struct hq_shadow_leaf *make_leaf(struct hq_shadow *shadow, uint64_t index)
 {
-	struct hq_shadow_leaf *const made = hq_system_map(sizeof(*made));
+	struct hq_shadow_leaf *const made = take_leaf(shadow);
 	struct hq_shadow_leaf *present = NULL;
 
 	if (made == NULL)
@@ -49,7 +102,6 @@ static struct hq_shadow_leaf *make_leaf(struct hq_shadow *shadow, uint64_t index
 	/* Pairs with the acquire in find_leaf, here and in other threads. */
 	if (hq_cas_acq_rel(&shadow->leaves[index], &present, made))
 		return made;
-	hq_system_unmap(made, sizeof(*made));
 	return present;
 }
 

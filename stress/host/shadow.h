@@ -8,6 +8,8 @@
  * Blocks smaller than 8 bytes own their whole 8 bytes: C requires that of any allocator.
  *
  *   shadow  contains  a sparse table of leaves; a leaf holds the bits of 16 MiB of addresses
+ *   batch   contains  leaves, ever more of them: where an allocator scatters its blocks over a wide
+ *                     space, the leaves must not be the mappings that it is judged by
  */
 #ifndef HQ_STRESS_HOST_SHADOW_H
 #define HQ_STRESS_HOST_SHADOW_H
@@ -25,9 +27,11 @@
 #define HQ_SHADOW_GRANULE 8u
 
 struct hq_shadow_leaf;
+struct hq_shadow_batch;
 
 struct hq_shadow {
 	_Atomic(struct hq_shadow_leaf *) *leaves;
+	_Atomic(struct hq_shadow_batch *) batch; /* that new leaves come from; NULL: none yet */
 	_Atomic uint64_t unchecked; /* blocks outside the table, or without memory for their leaf */
 };
 

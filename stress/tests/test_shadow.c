@@ -5,6 +5,7 @@
  * test of the right order is known to be able to see them.
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -105,6 +106,31 @@ Test(shadow, a_block_across_leaves_is_whole)
 		cr_assert_not(enters(start_address + i, 8, &offset), "at %lu", i);
 	hq_shadow_clear(&shadow, at(start_address), size);
 	cr_assert(enters(start_address, size, &offset));
+	cr_assert_eq(hq_load_relaxed(&shadow.unchecked), 0);
+}
+
+static uint64_t mappings(void)
+{
+	uint64_t count = 0;
+	FILE *const file = fopen("/proc/self/maps", "re");
+
+	cr_assert_not_null(file);
+	for (int byte; (byte = fgetc(file)) != EOF;)
+		count += byte == '\n';
+	fclose(file);
+	return count;
+}
+
+Test(shadow, blocks_that_are_far_apart_do_not_take_a_mapping_each)
+{
+	const uint64_t before = mappings();
+	uint64_t offset;
+
+	for (uint64_t i = 0; i < 1000; i++)
+		cr_assert(enters(BASE + (i << 26), 64, &offset));
+	cr_expect_lt(mappings() - before, 40);
+	for (uint64_t i = 0; i < 1000; i++)
+		cr_expect(!enters(BASE + (i << 26), 64, &offset));
 	cr_assert_eq(hq_load_relaxed(&shadow.unchecked), 0);
 }
 
