@@ -29,7 +29,8 @@ enum need {
 };
 
 static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latency_max,
-	get_latency_mean, get_latency_quantile, get_ops_rate, get_sampler_share, get_tree_peak;
+	get_latency_mean, get_latency_quantile, get_ops_rate, get_sampler_share, get_tree_peak,
+	get_waste;
 
 #define FIELD(field)     offsetof(struct hq_observations, field), NULL
 #define GETTER(function) 0, function
@@ -89,6 +90,10 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	X("heap.reallocs", COUNT, "host", "calls of realloc", true, NEED_HOST, FIELD(reallocs))    \
 	X("heap.requested_peak", BYTES, "host", "most bytes requested and live at one time", true, \
 	  NEED_HOST, FIELD(requested_peak_bytes))                                                  \
+	X("heap.waste", SHARE, "host, malloc_usable_size",                                         \
+	  "usable bytes beyond those asked for, as a share of them, in the blocks that a "         \
+	  "workload holds at its end and weighs",                                                  \
+	  true, NEED_HOST, GETTER(get_waste))                                                      \
 	X("inject.NAME.COUNTER", COUNT, "rules and injectors",                                     \
 	  "of a rule: seen, eligible, fired; of an injector: what it measures", false,             \
 	  NEED_NOTHING, GETTER(get_inject))                                                        \
@@ -258,6 +263,18 @@ static int get_ops_rate(const struct hq_observations *observations,
 	if (observations->worked_ns == 0)
 		return hq_metric_no_data(error, "the work was not completed");
 	*value = (double)observations->ops * 1e9 / (double)observations->worked_ns;
+	return 0;
+}
+
+static int get_waste(const struct hq_observations *observations, const struct hq_metric_name *name,
+		     double *value, struct hq_error *error)
+{
+	const uint64_t asked = observations->weighed_bytes;
+
+	(void)name;
+	if (asked == 0)
+		return hq_metric_no_data(error, "no blocks were weighed");
+	*value = (double)(observations->usable_bytes - asked) / (double)asked;
 	return 0;
 }
 

@@ -253,3 +253,13 @@ void hq_block_use_all(struct hq_heap *heap, struct hq_block *block)
 	block->size = usable;
 	block->id = hq_heap_stamp(heap, block->address, usable);
 }
+
+void hq_heap_weigh(struct hq_heap *heap, const struct hq_block *block)
+{
+	const uint64_t usable = block->address != NULL ? usable_size(heap, block->address) : 0;
+
+	if (usable < block->size)
+		return;
+	hq_count_own(&heap->worker->weighed_bytes, block->size);
+	hq_count_own(&heap->worker->usable_bytes, usable);
+}

@@ -281,6 +281,8 @@ static void total_workers(const struct hq_wire *wire, struct hq_observations *se
 		seen->signal_nulls += hq_load_relaxed(&worker->signal_nulls);
 		seen->signal_damaged += hq_load_relaxed(&worker->signal_damaged);
 		seen->arena_looks += hq_load_relaxed(&worker->arena_looks);
+		seen->weighed_bytes += hq_load_relaxed(&worker->weighed_bytes);
+		seen->usable_bytes += hq_load_relaxed(&worker->usable_bytes);
 		seen->lives += hq_load_relaxed(&worker->lives);
 		seen->missed += hq_load_relaxed(&worker->faults_missed);
 		seen->had_most_bytes += hq_load_relaxed(&worker->had_most_bytes);

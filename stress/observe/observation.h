@@ -238,7 +238,8 @@ struct hq_observations {
 	uint64_t refused_at_bytes; /* live and asked for, at the NULL where that was least; 0: none
 				    */
 	uint64_t arena_looks;      /* how often the allocator said which arena serves a thread */
-	uint64_t last_null_ns;     /* since `go`; 0: no NULL */
+	uint64_t weighed_bytes, usable_bytes;    /* of blocks that were weighed; see wire.h */
+	uint64_t last_null_ns;                   /* since `go`; 0: no NULL */
 	uint64_t had_most_bytes, had_last_bytes; /* of a workload that takes all; see wire.h */
 	struct hq_part_seen *parts;              /* HQ_WIRE_PARTS of them; NULL without */
 	struct hq_hist *hist; /* HQ_LATENCY_COUNT of them, merged; NULL without */

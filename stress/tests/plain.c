@@ -179,6 +179,12 @@ void hq_heap_alive(struct hq_heap *heap)
 	(void)heap;
 }
 
+void hq_heap_weigh(struct hq_heap *heap, const struct hq_block *block)
+{
+	(void)heap;
+	(void)block;
+}
+
 void hq_heap_cost(struct hq_heap *heap, uint32_t step, uint64_t scale, uint64_t cpu_ns)
 {
 	(void)heap;

@@ -40,6 +40,8 @@ static struct hq_observations observed_all(void)
 	seen.user_ns = 16;
 	seen.system_ns = 17;
 	seen.reallocs = 18;
+	seen.weighed_bytes = 80;
+	seen.usable_bytes = 100;
 	seen.nulls = 19;
 	seen.missed = 20;
 	seen.requested_peak_bytes = 21;
@@ -116,6 +118,7 @@ Test(metric, plain_names_give_their_fields)
 		{ "heap.last_null", 22, HQ_UNIT_NS },
 		{ "heap.frees", 5000, HQ_UNIT_COUNT },
 		{ "heap.reallocs", 18, HQ_UNIT_COUNT },
+		{ "heap.waste", 0.25, HQ_UNIT_SHARE },
 		{ "heap.nulls", 19, HQ_UNIT_COUNT },
 		{ "heap.requested_peak", 21, HQ_UNIT_BYTES },
 		{ "sampler.share", 0.01, HQ_UNIT_SHARE },
@@ -125,6 +128,17 @@ Test(metric, plain_names_give_their_fields)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		cr_assert_float_eq(value_of(&seen, table[i].name, table[i].unit), table[i].value,
 				   1e-9, "%s", table[i].name);
+}
+
+Test(metric, waste_is_not_known_where_nothing_was_weighed)
+{
+	struct hq_observations seen = observed_all();
+	struct hq_error error;
+	enum hq_unit unit;
+	double value;
+
+	seen.weighed_bytes = seen.usable_bytes = 0;
+	cr_assert_eq(hq_metric_get(&seen, "heap.waste", &value, &unit, &error), -ENODATA);
 }
 
 Test(metric, a_counter_gives_its_value_and_a_missing_one_the_reason)

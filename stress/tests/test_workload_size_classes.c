@@ -60,6 +60,11 @@ Test(workload_size_classes, it_asks_for_one_byte_more_than_fits_into_a_class)
 	/* Four classes above 1 KiB end at a power of two; all that is held is one byte beyond. */
 	cr_expect_gt(beyond, 3 * 64 * 1024 / 17000);
 	cr_expect_leq(other, 2);
+	/* Almost half of each block. */
+	const struct hq_wire_worker *const worker = &fixture.wire->workers[0];
+
+	cr_expect_gt(hq_load_relaxed(&worker->usable_bytes),
+		     hq_load_relaxed(&worker->weighed_bytes) / 10 * 19);
 }
 
 Test(workload_size_classes, an_allocator_without_classes_ends_as_well)

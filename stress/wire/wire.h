@@ -183,6 +183,8 @@ struct hq_wire_worker {
 	_Atomic uint64_t last_null_ns;  /* CLOCK_MONOTONIC of the last NULL; 0: none */
 	/* Bytes that a workload got which takes all it can, in its best and in its last round. */
 	_Atomic uint64_t had_most_bytes, had_last_bytes;
+	/* Blocks that were weighed: what was asked for, and what malloc_usable_size says. */
+	_Atomic uint64_t weighed_bytes, usable_bytes;
 	struct hq_wire_cost costs[HQ_WIRE_COSTS];
 	struct hq_wire_part parts[HQ_WIRE_PARTS];
 	struct hq_ring ring;

@@ -111,6 +111,9 @@ void hq_heap_zero_broken(struct hq_heap *heap, enum hq_asked_call call, const vo
 /* Makes the block as large as malloc_usable_size says, stamped, unless another one lies there. */
 void hq_block_use_all(struct hq_heap *heap, struct hq_block *block);
 
+/* Looks how much of the block is beyond what was asked for, for the metric heap.waste. */
+void hq_heap_weigh(struct hq_heap *heap, const struct hq_block *block);
+
 /*
  * Catches SIGUSR1 in this process, and has the handler take and free a block in the threads that
  * say so, while they do. What it sees is counted apart from everything else. 0 or -errno.

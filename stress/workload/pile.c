@@ -100,6 +100,12 @@ void hq_pile_thin(struct hq_pile *pile, struct hq_heap *heap, uint64_t first, ui
 	pile->used = kept;
 }
 
+void hq_pile_weigh(const struct hq_pile *pile, struct hq_heap *heap)
+{
+	for (uint64_t i = 0; i < pile->used; i++)
+		hq_heap_weigh(heap, &pile->blocks[i]);
+}
+
 void hq_turnover_run(const struct hq_turnover *turnover, struct hq_heap *heap, uint64_t operations)
 {
 	struct hq_pile *const pile = turnover->pile;

@@ -43,6 +43,9 @@ void hq_pile_drop(struct hq_pile *pile, struct hq_heap *heap, uint64_t index);
 void hq_pile_thin(struct hq_pile *pile, struct hq_heap *heap, uint64_t first, uint64_t keep,
 		  uint64_t row);
 
+/* At the end of the work: how much of them is beyond what was asked for. */
+void hq_pile_weigh(const struct hq_pile *pile, struct hq_heap *heap);
+
 /* Blocks at random places are replaced, or changed, one an operation. */
 struct hq_turnover {
 	struct hq_pile *pile; /* all of its room is in use from then on */

@@ -92,6 +92,7 @@ static void sawtooth_run(struct hq_work *work, uint32_t thread, struct hq_heap *
 		fall(chosen, pile, &random, heap);
 		rise(chosen, pile, &random, heap);
 	}
+	hq_pile_weigh(pile, heap);
 }
 
 const struct hq_workload hq_workload_sawtooth = {

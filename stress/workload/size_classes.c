@@ -141,6 +141,7 @@ static void size_classes_run(struct hq_work *work, uint32_t thread, struct hq_he
 		hq_pile_empty(pile, heap);
 		hold(chosen, &worst, pile, heap);
 	}
+	hq_pile_weigh(pile, heap);
 }
 
 const struct hq_workload hq_workload_size_classes = {
