@@ -296,8 +296,9 @@ void hq_cgroup_read(const struct hq_cgroup *group, struct hq_cgroup_counts *coun
 /* ---- removing ---- */
 
 /*
- * SIGKILL for every process in the group. A process of another pid namespace reads as 0: then the
- * group is somebody else's after all, and nobody is killed.
+ * SIGKILL for every process in the group, or for as many as there is room for: the caller comes
+ * again. A process of another pid namespace reads as 0: then the group is somebody else's after
+ * all, and nobody is killed.
  */
 static bool kill_members(const struct hq_cgroup *group)
 {
@@ -305,6 +306,12 @@ static bool kill_members(const struct hq_cgroup *group)
 
 	if (!read_file(group, "cgroup.procs", text, sizeof(text)))
 		return true;
+	/* What stands behind the last end of a line is half a number: another process's. */
+	char *const end = strrchr(text, '\n');
+
+	if (!end)
+		return true;
+	end[1] = '\0';
 	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (*line == '0')
