@@ -8,8 +8,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "injectors/clock.h"
 #include "injectors/tests/child.h"
 #include "stress/observe/stuck.h"
+#include "stress/observe/stuck_trace.h"
 
 static struct hq_wire *wire;
 static struct hq_observations seen;
@@ -99,6 +101,36 @@ Test(stuck, a_thread_that_spins_through_a_counted_call_is_named_with_its_rate)
 	look(spin);
 	cr_expect_str_eq(seen.stuck[0].call, "madvise");
 	cr_expect_gt(seen.stuck[0].calls_per_second, 100);
+}
+
+/* Makes calls that nobody counts until it is told, and for 20 ms more: it ends in a close look. */
+static int call_until_told(struct child *self, void *cookie)
+{
+	struct pollfd told = { .fd = self->socket, .events = POLLIN };
+
+	(void)cookie;
+	child_say(self);
+	while (poll(&told, 1, 0) == 0)
+		;
+	for (const uint64_t end_ns = hq_now_ns() + 20000000; hq_now_ns() < end_ns;)
+		poll(NULL, 0, 0);
+	return 7;
+}
+
+Test(stuck, a_target_that_ends_under_a_close_look_is_left_for_its_parent_to_take)
+{
+	double per_second;
+	long number;
+
+	child_start(&child, call_until_told, NULL);
+	cr_assert(child_hear(&child));
+	if (!hq_stuck_trace(child.pid, &number, &per_second))
+		cr_skip_test("ptrace is not allowed here");
+	cr_expect_geq(number, 0);
+	child_say(&child);
+	hq_stuck_trace(child.pid, &number, &per_second);
+	cr_expect_eq(child_end(&child), 7 << 8);
+	child_start(&child, sleep_in_poll, NULL);
 }
 
 static void *idle_thread(void *argument)
