@@ -24,6 +24,7 @@ enum need {
 	NEED_WORKED,
 	NEED_GUARD,
 	NEED_LEFT,
+	NEED_MIGRATIONS,
 	NEED_SPACE,
 	NEED_TREE
 };
@@ -38,7 +39,7 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 /* X(pattern, unit, source, help, host only, need, FIELD or GETTER), sorted by pattern. */
 #define METRICS(X)                                                                                 \
 	X("cpu.migrations", COUNT, "the kernel's scheduler", "moves of threads between CPUs",      \
-	  false, NEED_USAGE, FIELD(migrations))                                                    \
+	  false, NEED_MIGRATIONS, FIELD(migrations))                                               \
 	X("cpu.system", NS, "rusage", "CPU time in the kernel", false, NEED_USAGE,                 \
 	  FIELD(system_ns))                                                                        \
 	X("cpu.total", NS, "rusage", "CPU time of user and kernel together", false, NEED_USAGE,    \
@@ -478,6 +479,8 @@ static int check_need(const struct hq_observations *observations, enum need need
 		return hq_metric_no_data(error, "resident memory was not sampled");
 	if (need == NEED_USAGE && !observations->has_usage)
 		return hq_metric_no_data(error, "the kernel's counters were not read");
+	if (need == NEED_MIGRATIONS && !observations->has_migrations)
+		return hq_metric_no_data(error, "the kernel did not tell of moves between CPUs");
 	if (need == NEED_HOST && !observations->is_host)
 		return hq_metric_no_data(error, "only a built-in workload has it");
 	if (need == NEED_SPACE && observations->space_end.mappings == 0)

@@ -220,6 +220,7 @@ struct hq_observations {
 	/* The kernel's counters. */
 	bool has_usage;
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches, migrations;
+	bool has_migrations; /* kernels without CONFIG_SCHED_DEBUG do not tell */
 	uint64_t user_ns, system_ns;
 	struct hq_counted counted[HQ_COUNTER_COUNT]; /* with all that the target started */
 

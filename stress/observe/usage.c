@@ -96,8 +96,10 @@ void hq_usage_update(pid_t target, struct hq_observations *seen)
 	uint64_t migrations;
 
 	raise_to(&seen->rss_peak_bytes, hq_usage_peak_bytes(target));
-	if (hq_proc_migrations(target, &migrations))
-		raise_to(&seen->migrations, migrations);
+	if (!hq_proc_migrations(target, &migrations))
+		return;
+	raise_to(&seen->migrations, migrations);
+	seen->has_migrations = true;
 }
 
 static uint64_t timeval_ns(const struct timeval *time)

@@ -37,6 +37,7 @@ static struct hq_observations observed_all(void)
 	seen.voluntary_switches = 13;
 	seen.involuntary_switches = 14;
 	seen.migrations = 15;
+	seen.has_migrations = true;
 	seen.user_ns = 16;
 	seen.system_ns = 17;
 	seen.reallocs = 18;
@@ -464,6 +465,7 @@ Test(metric, what_was_not_recorded_is_said_and_not_invented)
 
 	assert_error(&seen, "rss.peak", -ENODATA, "not sampled");
 	assert_error(&seen, "faults.minor", -ENODATA, "counters were not read");
+	assert_error(&seen, "cpu.migrations", -ENODATA, "did not tell of moves");
 	assert_error(&seen, "ops.count", -ENODATA, "only a built-in workload");
 	seen.is_host = true;
 	assert_error(&seen, "time.work", -ENODATA, "not completed");
