@@ -19,6 +19,8 @@
 #include "injectors/thread.h"
 
 #define CAPTURE_BOUND (4u << 20) /* bytes kept of each stream */
+#define READ_BYTES    16384u
+#define LAST_READS    128u /* of each stream, once it is over: more than a pipe holds */
 
 struct capture_stream {
 	int pipe_fd;
@@ -47,7 +49,7 @@ static void keep(struct capture_stream *stream, const char *data, size_t length)
 /* True while there was something to read. */
 static int read_some(struct capture_stream *stream)
 {
-	char data[16384];
+	char data[READ_BYTES];
 	const ssize_t got = stream->pipe_fd < 0 ? 0 : read(stream->pipe_fd, data, sizeof(data));
 
 	if (got > 0)
@@ -63,7 +65,7 @@ static void *capture_main(void *cookie)
 {
 	struct hq_capture *capture = cookie;
 
-	for (;;) {
+	for (uint32_t left = LAST_READS; left;) {
 		const uint32_t stopping = hq_load_relaxed(&capture->stopping);
 		struct pollfd fds[2] = {
 			{ .fd = capture->streams[0].pipe_fd, .events = POLLIN },
@@ -74,10 +76,11 @@ static void *capture_main(void *cookie)
 		const int some = read_some(&capture->streams[0]) | read_some(&capture->streams[1]);
 
 		/* `stopping` was read before the pipes: the target was gone then, so empty means
-		 * empty. */
-		if (stopping && !some)
-			return NULL;
+		 * empty, and what goes on writing is none of it. */
+		if (stopping)
+			left = some ? left - 1 : 0;
 	}
+	return NULL;
 }
 
 static int open_stream(struct capture_stream *stream, const char *folder, const char *name,
