@@ -89,34 +89,36 @@ static void check_failure(struct hq_heap *heap, const struct hq_ask *ask, int fa
 	hq_heap_check_refusal(heap, ask->size, failure);
 }
 
-void hq_heap_impossible(struct hq_heap *heap, const struct hq_ask *ask)
+/* NULL where there is no such call, or it was refused: how it was refused is checked. */
+static void *ask_checked(struct hq_heap *heap, const struct hq_ask *ask)
 {
-	void *address;
 	int failure;
 
 	if (!is_there(heap->allocator, ask->call))
-		return;
-	address = ask_for(heap, ask, &failure);
-	if (address == NULL) {
+		return NULL;
+	void *const address = ask_for(heap, ask, &failure);
+
+	if (address == NULL)
 		check_failure(heap, ask, failure);
+	return address;
+}
+
+void hq_heap_impossible(struct hq_heap *heap, const struct hq_ask *ask)
+{
+	void *const address = ask_checked(heap, ask);
+
+	if (address == NULL)
 		return;
-	}
 	served(heap, ask, address);
 	heap->allocator->free(address);
 }
 
 void hq_heap_vast(struct hq_heap *heap, const struct hq_ask *ask)
 {
-	void *address;
-	int failure;
+	void *const address = ask_checked(heap, ask);
 
-	if (!is_there(heap->allocator, ask->call))
+	if (address == NULL)
 		return;
-	address = ask_for(heap, ask, &failure);
-	if (address == NULL) {
-		check_failure(heap, ask, failure);
-		return;
-	}
 	if (heap->allocator->usable_size != NULL && usable_size(heap, address) < ask->size)
 		served(heap, ask, address);
 	heap->allocator->free(address);

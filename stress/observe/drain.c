@@ -310,18 +310,12 @@ static void total_costs(const struct hq_wire *wire, struct hq_observations *seen
 	}
 }
 
-/* 0 where it was never reached. */
-static uint64_t since(uint64_t time_ns, uint64_t go_ns)
-{
-	return time_ns > go_ns ? time_ns - go_ns : 0;
-}
-
 static void finish_stats(const struct hq_wire *wire, uint64_t go_ns, struct hq_observations *seen)
 {
 	seen->stats_promises = hq_load_relaxed(&wire->status.stats_promises);
 	seen->stats_dropped += hq_load_relaxed(&wire->stats.ring.dropped);
 	for (size_t i = 0; i < seen->stats_count; i++)
-		seen->stats[i].time_ns = since(seen->stats[i].time_ns, go_ns);
+		seen->stats[i].time_ns = hq_since_ns(seen->stats[i].time_ns, go_ns);
 }
 
 /* 0: no worker was refused anything. */
@@ -449,9 +443,9 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	total_parts(wire, seen);
 	finish_stats(wire, go_ns, seen);
 	seen->refused_at_bytes = refused_at_bytes(wire);
-	seen->last_null_ns = since(last_null_ns(wire), go_ns);
-	seen->worked_ns = since(hq_load_relaxed(&wire->status.worked_ns), go_ns);
-	seen->freed_ns = since(hq_load_relaxed(&wire->status.freed_ns), go_ns);
+	seen->last_null_ns = hq_since_ns(last_null_ns(wire), go_ns);
+	seen->worked_ns = hq_since_ns(hq_load_relaxed(&wire->status.worked_ns), go_ns);
+	seen->freed_ns = hq_since_ns(hq_load_relaxed(&wire->status.freed_ns), go_ns);
 }
 
 uint64_t hq_drain_fired(const struct hq_wire *wire)

@@ -282,6 +282,19 @@ struct hq_observations {
 	size_t injection_count;
 };
 
+/* A peak. */
+static inline void hq_raise_to(uint64_t *value, uint64_t other)
+{
+	if (other > *value)
+		*value = other;
+}
+
+/* 0 for what was before, or never. */
+static inline uint64_t hq_since_ns(uint64_t time_ns, uint64_t origin_ns)
+{
+	return time_ns > origin_ns ? time_ns - origin_ns : 0;
+}
+
 /* True for the advice that gives pages back. */
 bool hq_fault_is_purge(const struct hq_fault *fault);
 

@@ -48,11 +48,6 @@ void hq_samples_add(struct hq_samples *samples, uint64_t time_ns, uint64_t rss_b
 		close_sample(samples);
 }
 
-static uint64_t since(uint64_t time_ns, uint64_t origin_ns)
-{
-	return time_ns > origin_ns ? time_ns - origin_ns : 0;
-}
-
 void hq_samples_hand_over(struct hq_samples *samples, uint64_t origin_ns,
 			  struct hq_observations *seen)
 {
@@ -70,7 +65,7 @@ void hq_samples_hand_over(struct hq_samples *samples, uint64_t origin_ns,
 		return;
 	for (size_t i = 0; i < count; i++) {
 		seen->samples[i] = samples->list[first + i];
-		seen->samples[i].time_ns = since(seen->samples[i].time_ns, origin_ns);
+		seen->samples[i].time_ns = hq_since_ns(seen->samples[i].time_ns, origin_ns);
 		if (seen->samples[i].rss_bytes > seen->rss_peak_bytes)
 			seen->rss_peak_bytes = seen->samples[i].rss_bytes;
 	}

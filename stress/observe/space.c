@@ -91,21 +91,15 @@ bool hq_space_read(pid_t target, struct hq_space *space)
 	return true;
 }
 
-static void raise_to(uint64_t *value, uint64_t other)
-{
-	if (other > *value)
-		*value = other;
-}
-
 void hq_space_enter(const struct hq_space *space, struct hq_observations *seen)
 {
 	if (!seen->space_start.mappings)
 		seen->space_start = *space;
 	seen->space_end = *space;
-	raise_to(&seen->space_peak.mapped_bytes, space->mapped_bytes);
-	raise_to(&seen->space_peak.space_bytes, space->space_bytes);
-	raise_to(&seen->space_peak.mappings, space->mappings);
-	raise_to(&seen->space_peak.threads, space->threads);
+	hq_raise_to(&seen->space_peak.mapped_bytes, space->mapped_bytes);
+	hq_raise_to(&seen->space_peak.space_bytes, space->space_bytes);
+	hq_raise_to(&seen->space_peak.mappings, space->mappings);
+	hq_raise_to(&seen->space_peak.threads, space->threads);
 }
 
 /* Every second one goes, so that the rest still covers the whole time evenly. */

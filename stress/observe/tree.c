@@ -56,15 +56,6 @@ static void find(struct family *family, pid_t target)
 		add_children(family, family->pids[i]);
 }
 
-static uint64_t own_bytes(pid_t pid)
-{
-	char text[128];
-
-	return hq_proc_read_of(pid, 0, "statm", text, sizeof(text)) > 0
-		       ? hq_proc_statm_anonymous_bytes(text)
-		       : 0;
-}
-
 /* Kernels before 5.3 do not tell Pss of anonymous memory apart: there shared pages count twice. */
 static uint64_t share_bytes(pid_t pid)
 {
@@ -74,7 +65,7 @@ static uint64_t share_bytes(pid_t pid)
 	if (hq_proc_read_of(pid, 0, "smaps_rollup", text, sizeof(text)) > 0 &&
 	    hq_proc_number(text, "Pss_Anon", &kib))
 		return kib * HQ_KIB;
-	return own_bytes(pid);
+	return hq_usage_rss_bytes(pid);
 }
 
 static uint64_t sum_bytes(const struct family *family)
@@ -82,7 +73,7 @@ static uint64_t sum_bytes(const struct family *family)
 	uint64_t bytes = 0;
 
 	if (family->count == 1)
-		return own_bytes(family->pids[0]);
+		return hq_usage_rss_bytes(family->pids[0]);
 	for (size_t i = 0; i < family->count; i++)
 		bytes += share_bytes(family->pids[i]);
 	return bytes;
@@ -96,21 +87,15 @@ uint64_t hq_tree_read_bytes(pid_t target)
 	return sum_bytes(&family);
 }
 
-static void raise_to(uint64_t *value, uint64_t other)
-{
-	if (other > *value)
-		*value = other;
-}
-
 /*
  * A process that is over before the next reading is known by its own peak so far: the whole family
  * held no less at that moment.
  */
 static void enter(const struct family *family, struct hq_observations *seen)
 {
-	raise_to(&seen->tree_peak_bytes, sum_bytes(family));
+	hq_raise_to(&seen->tree_peak_bytes, sum_bytes(family));
 	for (size_t i = 0; i < family->count; i++)
-		raise_to(&seen->tree_peak_bytes, hq_usage_peak_bytes(family->pids[i]));
+		hq_raise_to(&seen->tree_peak_bytes, hq_usage_peak_bytes(family->pids[i]));
 }
 
 void hq_tree_follow(pid_t target, uint64_t time_ns, struct hq_tree_pace *pace,

@@ -13,17 +13,11 @@
 
 #define KIB 1024u
 
-static void raise_to(uint64_t *value, uint64_t other)
-{
-	if (other > *value)
-		*value = other;
-}
-
-static uint64_t statm_bytes(pid_t target)
+uint64_t hq_usage_rss_bytes(pid_t process)
 {
 	char text[128];
 
-	if (hq_proc_read_of(target, 0, "statm", text, sizeof(text)) <= 0)
+	if (hq_proc_read_of(process, 0, "statm", text, sizeof(text)) <= 0)
 		return 0;
 	return hq_proc_statm_anonymous_bytes(text);
 }
@@ -52,8 +46,8 @@ void hq_usage_start(pid_t target, struct hq_observations *seen)
 	reset_peak(target);
 	if (hq_space_read(target, &space))
 		hq_space_enter(&space, seen);
-	seen->rss_start_bytes = statm_bytes(target);
-	raise_to(&seen->rss_peak_bytes, seen->rss_start_bytes);
+	seen->rss_start_bytes = hq_usage_rss_bytes(target);
+	hq_raise_to(&seen->rss_peak_bytes, seen->rss_start_bytes);
 }
 
 void hq_usage_quiet(pid_t target, enum hq_quiet_point point, uint64_t time_ns,
@@ -70,7 +64,7 @@ void hq_usage_quiet(pid_t target, enum hq_quiet_point point, uint64_t time_ns,
 		if (hq_proc_number(text, "LazyFree", &quiet.lazyfree_bytes))
 			quiet.lazyfree_bytes *= KIB;
 	} else {
-		quiet.rss_bytes = statm_bytes(target);
+		quiet.rss_bytes = hq_usage_rss_bytes(target);
 	}
 	if (hq_space_read(target, &quiet.space))
 		hq_space_enter(&quiet.space, seen);
@@ -95,10 +89,10 @@ void hq_usage_update(pid_t target, struct hq_observations *seen)
 {
 	uint64_t migrations;
 
-	raise_to(&seen->rss_peak_bytes, hq_usage_peak_bytes(target));
+	hq_raise_to(&seen->rss_peak_bytes, hq_usage_peak_bytes(target));
 	if (!hq_proc_migrations(target, &migrations))
 		return;
-	raise_to(&seen->migrations, migrations);
+	hq_raise_to(&seen->migrations, migrations);
 	seen->has_migrations = true;
 }
 

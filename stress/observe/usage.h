@@ -20,6 +20,9 @@ void hq_usage_start(pid_t target, struct hq_observations *seen);
 void hq_usage_quiet(pid_t target, enum hq_quiet_point point, uint64_t time_ns,
 		    struct hq_observations *seen);
 
+/* Resident memory by the cheap count of pages (statm); 0 for a process that is gone. */
+uint64_t hq_usage_rss_bytes(pid_t process);
+
 /*
  * VmHWM, which counts file pages and shared memory as well; what there is of them now is taken off.
  * 0 for a process that is gone.
