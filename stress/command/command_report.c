@@ -108,7 +108,8 @@ static int write_report(const struct hq_invocation *invocation, json_t *cases,
 	int status;
 
 	settings.formats = html;
-	snprintf(line, sizeof(line), "%zu runs", json_array_size(cases));
+	snprintf(line, sizeof(line), "%zu run%s", json_array_size(cases),
+		 json_array_size(cases) == 1 ? "" : "s");
 	status = hq_report_files_open(&settings, false, formats, &files, error);
 	if (!status)
 		status = hq_report_files_write(&files, &source, &settings, error);
