@@ -83,15 +83,24 @@ static void bedrock_cache_set_limit(struct bedrock_cache *cache, unsigned class_
 	side->limit = limit;
 }
 
-/* Under a limit the pool is a sixteenth of it at most, and closed beyond the soft limit. */
+/*
+ * The pool is a share of what is resident, so that the caches of a small heap are not most of it.
+ * Under a limit it is a sixteenth of that at most, and closed beyond the soft limit.
+ */
 static int64_t bedrock_cache_pool_bytes(void)
 {
 	const struct bedrock_limit *limit = &bedrock_heap.space.limit;
-	uint64_t share_bytes = bedrock_load_relaxed(&limit->hard_bytes) / 16;
+	int64_t charged_bytes = (int64_t)bedrock_load_relaxed(&limit->charged_bytes);
+	int64_t most_bytes = (int64_t)(bedrock_load_relaxed(&limit->hard_bytes) / 16);
+	int64_t bytes = charged_bytes / BEDROCK_CACHE_POOL_SHARE;
 
-	if (!bedrock_limit_is_set(limit) || share_bytes >= (uint64_t)BEDROCK_CACHE_POOL_BYTES)
-		share_bytes = (uint64_t)BEDROCK_CACHE_POOL_BYTES;
-	return bedrock_limit_is_pressed(limit) ? 0 : (int64_t)share_bytes;
+	if (bedrock_limit_is_pressed(limit))
+		return 0;
+	if (bytes < BEDROCK_CACHE_POOL_LEAST_BYTES)
+		bytes = BEDROCK_CACHE_POOL_LEAST_BYTES;
+	if (!bedrock_limit_is_set(limit) || most_bytes > BEDROCK_CACHE_POOL_BYTES)
+		most_bytes = BEDROCK_CACHE_POOL_BYTES;
+	return bytes < most_bytes ? bytes : most_bytes;
 }
 
 /* Take a step out of the pool, if the thread may have more and the pool has it. */

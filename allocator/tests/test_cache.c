@@ -176,6 +176,26 @@ Test(cache, what_all_threads_hold_together_is_bounded_and_given_back_at_their_en
 	cr_assert_eq(bedrock_load_relaxed(&bedrock_heap.cache_pool_used_bytes), 0);
 }
 
+static int64_t pool_bytes_after_use(void)
+{
+	use_all_classes(400);
+	return bedrock_load_relaxed(&bedrock_heap.cache_pool_used_bytes);
+}
+
+Test(cache, a_small_heap_has_small_caches_and_a_large_one_large_ones)
+{
+	const size_t bytes = (size_t)64 << 20;
+	int64_t small = pool_bytes_after_use();
+
+	cr_assert_gt(small, 0);
+	cr_assert_leq(small, BEDROCK_CACHE_POOL_LEAST_BYTES + BEDROCK_CACHE_STEP_BYTES);
+	char *large = bedrock_malloc(bytes);
+
+	memset(large, 1, bytes);
+	cr_assert_gt(pool_bytes_after_use(), small);
+	bedrock_free(large);
+}
+
 Test(cache, without_caches_every_call_works_and_nothing_is_held_back)
 {
 	bedrock_heap.options.is_tcache = false;
