@@ -48,6 +48,7 @@ enum hq_takes {
 	HQ_TAKES_RELEASE = 2,  /* asks it to give memory back, once everything was freed */
 	HQ_TAKES_REFUSED = 4,  /* notes what is live when an allocation is refused */
 	HQ_TAKES_COUNTERS = 8, /* is counted by perf_event_open; the host has no part in that */
+	HQ_TAKES_CALLS = 16,   /* its system calls are traced; nor in that */
 };
 
 struct hq_checker {

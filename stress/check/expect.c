@@ -331,6 +331,7 @@ static uint32_t metric_takes(const char *metric)
 		const char *room;
 		uint32_t takes;
 	} rooms[] = {
+		{ "calls.", HQ_TAKES_CALLS },
 		{ "hardware.", HQ_TAKES_COUNTERS },
 		{ "perf.", HQ_TAKES_COUNTERS },
 		{ "stats.", HQ_TAKES_STATS },

@@ -38,6 +38,29 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 
 /* X(pattern, unit, source, help, host only, need, FIELD or GETTER), sorted by pattern. */
 #define METRICS(X)                                                                                 \
+	X("calls.KIND.count", COUNT, "tracepoints",                                                \
+	  "calls of brk, futex, madvise, mmap, mprotect, mremap, munmap or process_madvise",       \
+	  false, NEED_NOTHING, GETTER(hq_metric_get_calls_count))                                  \
+	X("calls.KIND.max", NS, "tracepoints", "the longest of these", false, NEED_NOTHING,        \
+	  GETTER(hq_metric_get_calls_max))                                                         \
+	X("calls.KIND.time", NS, "tracepoints", "time in these, of all threads", false,            \
+	  NEED_NOTHING, GETTER(hq_metric_get_calls_time))                                          \
+	X("calls.advised", BYTES, "tracepoints",                                                   \
+	  "given back by MADV_DONTNEED and MADV_FREE, touched or not", false, NEED_NOTHING,        \
+	  GETTER(hq_metric_get_calls_field))                                                       \
+	X("calls.lock_wait_max", NS, "tracepoints", "the longest wait at a futex", false,          \
+	  NEED_NOTHING, GETTER(hq_metric_get_calls_field))                                         \
+	X("calls.lock_wait_time", NS, "tracepoints",                                               \
+	  "waits at futexes: locks, conditions, ends of threads", false, NEED_NOTHING,             \
+	  GETTER(hq_metric_get_calls_field))                                                       \
+	X("calls.lock_waits", COUNT, "tracepoints", "how many of these", false, NEED_NOTHING,      \
+	  GETTER(hq_metric_get_calls_field))                                                       \
+	X("calls.lost", COUNT, "tracepoints",                                                      \
+	  "records that found no room; then nothing else of calls is told", false, NEED_NOTHING,   \
+	  GETTER(hq_metric_get_calls_lost))                                                        \
+	X("calls.unmapped", BYTES, "tracepoints",                                                  \
+	  "given back by munmap, mremap, brk and mmap of nothing over it, touched or not", false,  \
+	  NEED_NOTHING, GETTER(hq_metric_get_calls_field))                                         \
 	X("cpu.migrations", COUNT, "the kernel's scheduler", "moves of threads between CPUs",      \
 	  false, NEED_MIGRATIONS, FIELD(migrations))                                               \
 	X("cpu.system", NS, "rusage", "CPU time in the kernel", false, NEED_USAGE,                 \
@@ -117,6 +140,15 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	X("mapped.start", BYTES, "maps",                                                           \
 	  "private anonymous memory that may be read or written, before the work", false,          \
 	  NEED_SPACE, FIELD(space_start.mapped_bytes))                                             \
+	X("memory.faulted", BYTES, "rusage, /proc/PID/stat",                                       \
+	  "page faults of the work times the size of a page", false, NEED_USAGE,                   \
+	  GETTER(hq_metric_get_faulted))                                                           \
+	X("memory.faulted_again", BYTES, "the same, statm",                                        \
+	  "of these, beyond what the peak needed: it had been given back", false, NEED_USAGE,      \
+	  GETTER(hq_metric_get_faulted_again))                                                     \
+	X("memory.given_back", BYTES, "the same, smaps",                                           \
+	  "resident at the start and faulted, but not resident at the end", false, NEED_USAGE,     \
+	  GETTER(hq_metric_get_given_back))                                                        \
 	X("ops.count", COUNT, "host", "operations of the workload that were completed", true,      \
 	  NEED_HOST, FIELD(ops))                                                                   \
 	X("ops.missed", COUNT, "host", "operations given up because of a NULL", true, NEED_HOST,   \

@@ -21,6 +21,7 @@ struct hq_metric_name {
 	enum hq_band band;     /* behind its '@' */
 	enum hq_window window; /* behind its last dot */
 	double quantile;       /* QUANTILE, 0..1 */
+	enum hq_traced traced; /* KIND */
 	char inject[64];       /* NAME */
 	char counter[32];      /* COUNTER */
 	bool any_unit;         /* an injector's own measure: only the run tells its unit */
@@ -46,6 +47,11 @@ hq_metric_getter hq_metric_get_stat;
 
 /* Of perf_event_open: metric_counter.c. */
 hq_metric_getter hq_metric_get_counter, hq_metric_get_counters_running;
+
+/* Of traced system calls, and of memory that came back: metric_calls.c. */
+hq_metric_getter hq_metric_get_calls_count, hq_metric_get_calls_max, hq_metric_get_calls_time,
+	hq_metric_get_calls_field, hq_metric_get_calls_lost, hq_metric_get_faulted,
+	hq_metric_get_faulted_again, hq_metric_get_given_back;
 
 /* Says why there is no value. In the header, so that the compiler sees that it never returns 0. */
 static inline int hq_metric_no_data(struct hq_error *error, const char *why)

@@ -12,10 +12,12 @@
 
 #include "injectors/units.h"
 #include "stress/check/metric.h"
+#include "stress/observe/calls.h"
 
 static const char *const call_names[] = { "malloc", "free", "realloc", "op", NULL };
 static const char *const latency_values[] = { "count", "max",   "mean",   "p50", "p90",
 					      "p99",   "p99_9", "p99_99", NULL };
+static const char *const call_values[] = { "count", "max", "time", NULL };
 static const char *const windows[] = {
 	[HQ_WINDOW_CLEAN] = "clean", [HQ_WINDOW_FAULTED] = "faulted", NULL
 };
@@ -161,6 +163,47 @@ static int parse_latency(const char *text, struct hq_metric_name *name, struct h
 	return unknown(error, what, hq_suggest(value, latency_values));
 }
 
+/* The nearest name of the table, patterns with upper-case words included. */
+static int unknown_plain(const char *text, struct hq_error *error)
+{
+	const char *list[128];
+	size_t count = 0;
+	char what[200];
+
+	for (size_t i = 0; i < hq_metric_count && count < 127; i++)
+		list[count++] = hq_metrics[i].pattern;
+	list[count] = NULL;
+	snprintf(what, sizeof(what), "no metric '%.100s'", text);
+	return unknown(error, what, hq_suggest(text, list));
+}
+
+/* calls.KIND.count, .max, .time; the rest of calls.* has no kind. */
+static int parse_calls(const char *text, struct hq_metric_name *name, struct hq_error *error)
+{
+	const char *kind = text + strlen("calls.");
+	const size_t length = strcspn(kind, ".");
+	const char *list[HQ_TRACED_COUNT + 1] = { NULL };
+	char pattern[40], word[32], what[160];
+
+	if (!kind[length])
+		return find_row(text, &name->row) ? unknown_plain(text, error) : 0;
+	for (int i = 0; i < HQ_TRACED_COUNT; i++)
+		list[i] = hq_traced_name((enum hq_traced)i);
+	const int index = index_of(kind, length, list);
+
+	snprintf(word, sizeof(word), "%.*s", length < 31 ? (int)length : 31, kind);
+	if (index < 0) {
+		snprintf(what, sizeof(what), "calls of '%s' are not traced", word);
+		return unknown(error, what, hq_suggest(word, list));
+	}
+	name->traced = (enum hq_traced)index;
+	snprintf(pattern, sizeof(pattern), "calls.KIND.%.24s", kind + length + 1);
+	if (find_row(pattern, &name->row) == 0)
+		return 0;
+	snprintf(what, sizeof(what), "no metric '%.100s': a call has count, max and time", text);
+	return unknown(error, what, hq_suggest(kind + length + 1, call_values));
+}
+
 /* inject.NAME.COUNTER: a name may hold dots, so the last one counts. */
 static int parse_inject(const char *text, struct hq_metric_name *name, struct hq_error *error)
 {
@@ -205,25 +248,13 @@ static int parse_idle(const char *text, struct hq_metric_name *name, struct hq_e
 	return 0;
 }
 
-/* The nearest name of the table, patterns with upper-case words included. */
-static int unknown_plain(const char *text, struct hq_error *error)
-{
-	const char *list[128];
-	size_t count = 0;
-	char what[200];
-
-	for (size_t i = 0; i < hq_metric_count && count < 127; i++)
-		list[count++] = hq_metrics[i].pattern;
-	list[count] = NULL;
-	snprintf(what, sizeof(what), "no metric '%.100s'", text);
-	return unknown(error, what, hq_suggest(text, list));
-}
-
 int hq_metric_name_parse(const char *text, struct hq_metric_name *name, struct hq_error *error)
 {
 	memset(name, 0, sizeof(*name));
 	name->band = HQ_BAND_ALL;
 	name->window = HQ_WINDOW_ALL;
+	if (starts_with(text, "calls."))
+		return parse_calls(text, name, error);
 	if (starts_with(text, "latency."))
 		return parse_latency(text, name, error);
 	if (starts_with(text, "inject."))

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "injectors/syscall/notify.h"
+#include "stress/observe/call_trace.h"
 #include "stress/observe/counters.h"
 
 /* Runs `act` in a child. 0, its errno as -errno, or -EINTR if a signal or the alarm ended it. */
@@ -278,6 +279,20 @@ static void probe_perf(struct hq_diagnosis *diagnosis)
 	probe_counters(diagnosis, false);
 }
 
+static void probe_calls(struct hq_diagnosis *diagnosis)
+{
+	struct hq_calls_seen seen = { 0 };
+	struct hq_call_trace *trace;
+	const int status = hq_call_trace_open(getpid(), &trace);
+
+	if (status) {
+		hq_diagnose(diagnosis, HQ_HEALTH_MISSING, "%s", hq_call_trace_why(status));
+		return;
+	}
+	hq_call_trace_close(trace, &seen);
+	hq_diagnose(diagnosis, HQ_HEALTH_OK, "calls about memory and locks can be traced");
+}
+
 const struct hq_doctor_probe hq_doctor_capabilities[] = {
 	{ "seccomp trap", probe_trap },
 	{ "seccomp notification", probe_notify },
@@ -287,5 +302,6 @@ const struct hq_doctor_probe hq_doctor_capabilities[] = {
 	{ "pressure stall counters", probe_psi },
 	{ "perf events", probe_perf },
 	{ "hardware counters", probe_hardware },
+	{ "system call trace", probe_calls },
 	{ 0 },
 };

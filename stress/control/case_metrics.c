@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "stress/observe/calls.h"
+
 static void add_metric(struct hq_result *result, const struct hq_observations *seen,
 		       const char *name)
 {
@@ -103,6 +105,20 @@ static void add_windows(struct hq_result *result, const struct hq_observations *
 	}
 }
 
+static void add_calls(struct hq_result *result, const struct hq_observations *seen)
+{
+	static const char *const values[] = { "count", "time", "max" };
+	char name[sizeof(result->metrics[0].name)];
+
+	for (int kind = 0; kind < HQ_TRACED_COUNT; kind++) {
+		for (size_t value = 0; value < sizeof(values) / sizeof(values[0]); value++) {
+			snprintf(name, sizeof(name), "calls.%s.%s",
+				 hq_traced_name((enum hq_traced)kind), values[value]);
+			add_metric(result, seen, name);
+		}
+	}
+}
+
 static void add_all(struct hq_result *result, const struct hq_observations *seen)
 {
 	for (size_t row = 0; row < hq_metric_count; row++) {
@@ -111,6 +127,7 @@ static void add_all(struct hq_result *result, const struct hq_observations *seen
 	}
 	add_latencies(result, seen);
 	add_bands(result, seen);
+	add_calls(result, seen);
 	if (hq_latency_was_faulted(seen))
 		add_windows(result, seen);
 }

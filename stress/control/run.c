@@ -114,6 +114,8 @@ static void wind_up(struct hq_run_state *run)
 	hq_hurdles_restore(&run->hurdles);
 	run->seen->residue.target_processes = (uint32_t)hq_spawn_sweep(run->group);
 	hq_counters_finish(&run->counters, run->seen);
+	if (run->trace)
+		hq_call_trace_close(run->trace, &run->seen->calls);
 	hq_capture_stop(run->capture);
 	if (run->notify)
 		hq_notify_stop(run->notify);

@@ -99,11 +99,26 @@ static bool is_counted(const struct hq_run_state *run)
 	return run->spec->context->settings->all_metrics || takes_of(plan) & HQ_TAKES_COUNTERS;
 }
 
+/* Every such call takes a microsecond more, and every other one on the machine a little. */
+static bool is_traced(const struct hq_run_state *run)
+{
+	const struct hq_plan *plan = run->spec->plan;
+
+	if (plan->calls != HQ_COUNTING_AUTO)
+		return plan->calls == HQ_COUNTING_ALWAYS;
+	return takes_of(plan) & HQ_TAKES_CALLS;
+}
+
 static void count_from_birth(pid_t pid, void *cookie)
 {
 	struct hq_run_state *run = cookie;
 
-	hq_counters_open(pid, &run->counters);
+	if (is_counted(run))
+		hq_counters_open(pid, &run->counters);
+	if (!is_traced(run))
+		return;
+	run->seen->calls.status = hq_call_trace_open(pid, &run->trace);
+	run->seen->calls.known = run->seen->calls.status == 0;
 }
 
 /* A terminal cannot be read from a process group of its own; a pipe or a file can. */
@@ -124,7 +139,7 @@ static int spawn_target(struct hq_run_state *run, struct hq_error *error)
 		.out_fd = STDOUT_FILENO,
 		.err_fd = STDERR_FILENO,
 		.enter = enter_child,
-		.born = is_counted(run) ? count_from_birth : NULL,
+		.born = count_from_birth,
 		.cookie = run,
 	};
 	const bool captured = !run->spec->context->settings->program_owns_output;
@@ -272,6 +287,8 @@ int hq_run_open(struct hq_run_state *run, struct hq_error *error)
 		if (result)
 			return result;
 	}
+	if (run->trace)
+		hq_call_trace_start(run->trace);
 	run->go_ns = run->progress_ns = hq_now_ns();
 	hq_store_relaxed(&plane->gate_open_ns, run->go_ns);
 	hq_store_relaxed(&plane->faulted_until, faulted_from_start(run));

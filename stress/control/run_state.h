@@ -7,6 +7,7 @@
 #include "stress/control/capture.h"
 #include "stress/control/hurdles.h"
 #include "stress/control/run.h"
+#include "stress/observe/call_trace.h"
 #include "stress/observe/counters.h"
 #include "stress/observe/sampler.h"
 
@@ -21,6 +22,7 @@ struct hq_run_state {
 	int notify_sockets[2]; /* [0] ours, [1] the child's; -1 when closed */
 	struct hq_sampler *sampler;
 	struct hq_counters counters;
+	struct hq_call_trace *trace; /* NULL: system calls are not traced */
 	struct hq_capture *capture;
 	struct hq_capture *driver_capture;
 	pid_t pid;     /* 0: none, or reaped */

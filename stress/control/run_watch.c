@@ -313,6 +313,8 @@ void hq_run_watch(struct hq_run_state *run)
 		const uint32_t state = hq_load_acquire(&run->wire->status.state);
 
 		hq_drain(run->wire, run->seen);
+		if (run->trace)
+			hq_call_trace_drain(run->trace, &run->seen->calls);
 		show(run, state);
 		if (hq_run_reap(run))
 			break;

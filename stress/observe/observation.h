@@ -137,6 +137,34 @@ enum hq_counter {
 	HQ_COUNTER_COUNT
 };
 
+/* System calls that are traced; sorted by name. See calls.h. */
+enum hq_traced {
+	HQ_TRACED_BRK,
+	HQ_TRACED_FUTEX,
+	HQ_TRACED_MADVISE,
+	HQ_TRACED_MMAP,
+	HQ_TRACED_MPROTECT,
+	HQ_TRACED_MREMAP,
+	HQ_TRACED_MUNMAP,
+	HQ_TRACED_PROCESS_MADVISE,
+	HQ_TRACED_COUNT
+};
+
+struct hq_traced_seen {
+	uint64_t count, total_ns, max_ns;
+};
+
+/* Since `go`, of the target and all that it started; of calls that came to their end. */
+struct hq_calls_seen {
+	bool known;
+	int status; /* -errno if they could not be traced; 0 without `known`: nobody tried */
+	struct hq_traced_seen kinds[HQ_TRACED_COUNT];
+	struct hq_traced_seen waits; /* of futex: those that waited */
+	uint64_t advised_bytes;      /* MADV_DONTNEED and MADV_FREE */
+	uint64_t unmapped_bytes;     /* by munmap, mremap, brk, and mmap of nothing over it */
+	uint64_t lost;               /* records: then the rest is too low */
+};
+
 struct hq_counted {
 	bool known;
 	bool user_only; /* what the kernel did for the target is not in it */
@@ -223,6 +251,8 @@ struct hq_observations {
 	bool has_migrations; /* kernels without CONFIG_SCHED_DEBUG do not tell */
 	uint64_t user_ns, system_ns;
 	struct hq_counted counted[HQ_COUNTER_COUNT]; /* with all that the target started */
+	uint64_t minor_faults_start; /* before `go`, of the first process; of it after: */
+	struct hq_calls_seen calls;
 
 	/* The host's workers, summed; only with a built-in workload. */
 	bool is_host;

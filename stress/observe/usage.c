@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "injectors/proc.h"
@@ -20,6 +21,18 @@ uint64_t hq_usage_rss_bytes(pid_t process)
 	if (hq_proc_read_of(process, 0, "statm", text, sizeof(text)) <= 0)
 		return 0;
 	return hq_proc_statm_anonymous_bytes(text);
+}
+
+/* So far, of all threads. */
+static uint64_t minor_faults(pid_t target)
+{
+	char text[1024];
+
+	if (hq_proc_read_of(target, 0, "stat", text, sizeof(text)) <= 0)
+		return 0;
+	const char *field = hq_proc_stat_field(text, 10);
+
+	return field ? strtoull(field, NULL, 10) : 0;
 }
 
 /* Restarts VmHWM from the present resident memory. */
@@ -44,6 +57,7 @@ void hq_usage_start(pid_t target, struct hq_observations *seen)
 	struct hq_space space;
 
 	reset_peak(target);
+	seen->minor_faults_start = minor_faults(target);
 	if (hq_space_read(target, &space))
 		hq_space_enter(&space, seen);
 	seen->rss_start_bytes = hq_usage_rss_bytes(target);

@@ -90,6 +90,7 @@ struct hq_plan {
 	uint64_t sample_period_ns; /* 1 ms */
 	uint64_t stats_period_ns; /* 20 ms; statistics are taken only where a contract needs them */
 	enum hq_counting counters;
+	enum hq_counting calls;    /* system calls are traced */
 	uint64_t memory_cap_bytes; /* a target that holds more is killed; 0: no cap */
 	uint32_t pairs;            /* clean and faulted runs each at most, alternating; 1 faulted
 				      run if not needs_clean */

@@ -275,6 +275,7 @@ static void print_run(const struct hq_plan *plan, FILE *stream)
 	print_entry(stream, "  ", "sample", hq_units_print_duration(text, plan->sample_period_ns));
 	print_entry(stream, "  ", "statistics",
 		    hq_units_print_duration(text, plan->stats_period_ns));
+	print_entry(stream, "  ", "calls", countings[plan->calls]);
 	print_entry(stream, "  ", "counters", countings[plan->counters]);
 	fprintf(stream, "  pairs: %" PRIu32 "\n", plan->pairs);
 	fprintf(stream, "  false-alarm: %g%%\n", plan->confidence.false_alarm * 100.0);

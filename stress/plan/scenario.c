@@ -33,7 +33,7 @@ const struct hq_scenario_key hq_scenario_keys[] = {
 	  "two sides for `heapquake compare`: a, b, beside, pairs, expect, source, published" },
 	{ "", "run",
 	  "how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, "
-	  "counters, memory-cap, mechanism, seed" },
+	  "calls, counters, memory-cap, mechanism, seed" },
 	{ "target", "allocator",
 	  "name, path of a library, or a list of them; 'all'; 'own': what the program brings. "
 	  "Found in a folder, a scenario runs on no other, whatever --allocator asks for" },

@@ -251,7 +251,7 @@ struct run_options {
 	uint64_t timeout_ns, hang_ns, settle_ns, sample_ns, statistics_ns;
 	uint64_t pairs, memory_cap_bytes, seed;
 	double false_alarm, missed;
-	uint32_t mechanism, counters;
+	uint32_t mechanism, calls, counters;
 };
 
 static const char *const mechanisms[] = { "auto", "trap", "notify", "static", NULL };
@@ -278,6 +278,8 @@ const struct hq_option hq_run_option_table[] = {
 	  "time between two readings of resident memory" },
 	{ "statistics", HQ_OPTION_DURATION, AT(statistics_ns), "20ms", 1 * HQ_MS, 10 * HQ_S, NULL,
 	  "time between two readings of the allocator's own, where a contract asks for them" },
+	{ "calls", HQ_OPTION_ENUM, AT(calls), "auto", 0, 0, countings,
+	  "system calls about memory and locks are traced; auto: where an expectation asks" },
 	{ "counters", HQ_OPTION_ENUM, AT(counters), "auto", 0, 0, countings,
 	  "hardware.* and perf.* are counted; auto: where an expectation or a comparison asks" },
 	{ "pairs", HQ_OPTION_COUNT, AT(pairs), "7", 1, 32, NULL,
@@ -313,6 +315,7 @@ void hq_read_run(struct hq_reading *reading, const struct hq_yaml *value)
 	plan->hang_ns = options.hang_ns;
 	plan->sample_period_ns = options.sample_ns;
 	plan->stats_period_ns = options.statistics_ns;
+	plan->calls = (enum hq_counting)options.calls;
 	plan->counters = (enum hq_counting)options.counters;
 	plan->pairs = (uint32_t)options.pairs;
 	plan->confidence = (struct hq_confidence){ .false_alarm = options.false_alarm,

@@ -77,6 +77,8 @@ Test(moments, an_expectation_about_it_has_it_taken)
 					  &expectation, &error),
 		     0);
 	cr_expect_eq(hq_expectation_takes(&expectation), HQ_TAKES_COUNTERS);
+	cr_assert_eq(hq_expectation_parse("calls.mmap.count <= 3", true, &expectation, &error), 0);
+	cr_expect_eq(hq_expectation_takes(&expectation), HQ_TAKES_CALLS);
 	cr_assert_eq(hq_expectation_parse("rss.peak <= 2MiB", true, &expectation, &error), 0);
 	cr_expect_eq(hq_expectation_takes(&expectation), 0);
 }

@@ -177,6 +177,71 @@ Test(metric, each_counter_is_a_row_of_the_table)
 			     "nothing was counted");
 }
 
+Test(metric, traced_calls_have_count_time_and_longest_by_kind)
+{
+	struct hq_observations seen = observed_all();
+
+	assert_error(&seen, "calls.madvise.count", -ENODATA, "run.calls");
+	assert_error(&seen, "calls.lost", -ENODATA, "run.calls");
+	seen.calls.status = -EPERM;
+	assert_error(&seen, "calls.madvise.count", -ENODATA, "forbidden");
+	seen.calls = (struct hq_calls_seen){
+		.known = true,
+		.kinds = { [HQ_TRACED_MADVISE] = { 3, 40, 20 } },
+		.waits = { 5, 600, 70 },
+		.advised_bytes = 8192,
+		.unmapped_bytes = 4096,
+	};
+	cr_assert_eq(value_of(&seen, "calls.madvise.count", HQ_UNIT_COUNT), 3);
+	cr_assert_eq(value_of(&seen, "calls.madvise.time", HQ_UNIT_NS), 40);
+	cr_assert_eq(value_of(&seen, "calls.madvise.max", HQ_UNIT_NS), 20);
+	cr_assert_eq(value_of(&seen, "calls.process_madvise.count", HQ_UNIT_COUNT), 0);
+	cr_assert_eq(value_of(&seen, "calls.lock_waits", HQ_UNIT_COUNT), 5);
+	cr_assert_eq(value_of(&seen, "calls.lock_wait_time", HQ_UNIT_NS), 600);
+	cr_assert_eq(value_of(&seen, "calls.lock_wait_max", HQ_UNIT_NS), 70);
+	cr_assert_eq(value_of(&seen, "calls.advised", HQ_UNIT_BYTES), 8192);
+	cr_assert_eq(value_of(&seen, "calls.unmapped", HQ_UNIT_BYTES), 4096);
+	cr_assert_eq(value_of(&seen, "calls.lost", HQ_UNIT_COUNT), 0);
+}
+
+Test(metric, of_calls_nothing_is_told_when_records_were_lost_but_how_many)
+{
+	struct hq_observations seen = observed_all();
+
+	seen.calls = (struct hq_calls_seen){ .known = true, .lost = 9 };
+	cr_assert_eq(value_of(&seen, "calls.lost", HQ_UNIT_COUNT), 9);
+	assert_error(&seen, "calls.mmap.count", -ENODATA, "lost");
+	assert_error(&seen, "calls.advised", -ENODATA, "lost");
+}
+
+Test(metric, a_call_that_is_not_traced_is_answered_with_the_nearest)
+{
+	const struct hq_observations seen = observed_all();
+
+	assert_error(&seen, "calls.madvice.count", -ENOENT, "did you mean 'madvise'");
+	assert_error(&seen, "calls.madvise.tims", -ENOENT, "did you mean 'time'");
+	assert_error(&seen, "calls.lock_wait", -ENOENT, "did you mean 'calls.lock_waits'");
+	assert_error(&seen, "calls.read.count", -ENOENT, "not traced");
+}
+
+Test(metric, what_was_faulted_beyond_the_peak_had_been_given_back)
+{
+	struct hq_observations seen = observed_all();
+
+	seen.page_bytes = 4096;
+	seen.rss_start_bytes = 10 * HQ_MIB;
+	seen.rss_peak_bytes = 50 * HQ_MIB;
+	assert_error(&seen, "memory.faulted", -ENODATA, "not read");
+	seen.minor_faults_start = 100;
+	seen.minor_faults = 100 + 60 * HQ_MIB / 4096;
+	cr_assert_eq(value_of(&seen, "memory.faulted", HQ_UNIT_BYTES), 60 * HQ_MIB);
+	cr_assert_eq(value_of(&seen, "memory.faulted_again", HQ_UNIT_BYTES), 20 * HQ_MIB);
+	/* 35 MiB are resident at the end. */
+	cr_assert_eq(value_of(&seen, "memory.given_back", HQ_UNIT_BYTES), 35 * HQ_MIB);
+	seen.minor_faults = 100 + 5 * HQ_MIB / 4096;
+	cr_assert_eq(value_of(&seen, "memory.faulted_again", HQ_UNIT_BYTES), 0);
+}
+
 Test(metric, the_table_is_sorted_and_complete)
 {
 	for (size_t i = 0; i < hq_metric_count; i++) {

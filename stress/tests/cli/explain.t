@@ -39,7 +39,7 @@ What explain tells.
     contracts    list of checkers that are asked for: NAME, or NAME: { OPTION: VALUE, ... }
     known        ALLOCATOR or ALLOCATOR-VERSION: { verdict, because, sometimes, checker }
     compare      two sides for `heapquake compare`: a, b, beside, pairs, expect, source, published
-    run          how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, counters, memory-cap, mechanism, seed
+    run          how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, calls, counters, memory-cap, mechanism, seed
   
   More: heapquake explain target, inject, rule, expect, contracts, known, run.
 
@@ -47,7 +47,7 @@ What explain tells.
     timeout          DURATION     wall-clock limit of one run
                                   default 60s, 100ms to 24h
   --
-  key run: how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, counters, memory-cap, mechanism, seed
+  key run: how it is run: timeout, hang, settle, pairs, false-alarm, missed, sample, statistics, calls, counters, memory-cap, mechanism, seed
 
   $ "$HEAPQUAKE" explain units | tail -6
     SIZE      64B 4KiB 1.5MiB 2GiB        kB and MB are refused as ambiguous

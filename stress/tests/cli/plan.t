@@ -22,6 +22,7 @@ A plan has every default filled in, and runs again.
     settle: 0
     sample: 1ms
     statistics: 20ms
+    calls: auto
     counters: auto
     pairs: 7
     false-alarm: 0.1%
