@@ -7,6 +7,7 @@
  *               medians bear them, the peak is kept by the kernel, too, and a metric about one
  *               moment looks for a sample that is near it
  *   guard       not loaded into a program, or without memory for what it has to remember
+ *   host        without memory for what it has to remember: blocks that could overlap unseen
  *   histograms  absent for a workload that made calls
  *
  * Dropped fault records are no gap: what fired is counted apart from the records and stays exact;
@@ -48,6 +49,11 @@ static void check_host(const struct hq_observations *observations, struct hq_fin
 			hq_gap_add(findings, name,
 				   "events found no room: more promises may be broken than told"),
 			"%" PRIu64 " events", observations->events_dropped);
+	if (observations->unwatched > 0)
+		hq_evidence_line(
+			hq_gap_add(findings, name,
+				   "the host had no memory to watch every block for overlap"),
+			"%" PRIu64 " blocks not watched", observations->unwatched);
 	if (observations->is_host && !observations->hist && observations->mallocs > 0)
 		hq_gap_add(findings, name, "latency was not recorded");
 }

@@ -75,6 +75,13 @@ static void reach(struct hq_wire *wire, enum hq_target_state state)
 	hq_store_release(&wire->status.state, (uint32_t)state);
 }
 
+/* Without memory for its books, as a limit may have it, the host cannot tell that blocks overlap.
+ */
+static void tell_unwatched(struct run *run)
+{
+	hq_store_relaxed(&run->wire->status.unwatched, hq_load_relaxed(&run->shadow.unchecked));
+}
+
 /* ---- statistics ---- */
 
 static void take_stats(struct run *run, enum hq_stats_point point, uint32_t workers)
@@ -256,6 +263,7 @@ static int work(struct run *run)
 	if (!gather(run, 2))
 		return fail(run->wire, "the controller is gone");
 	hq_store_relaxed(&status->worked_ns, hq_now_ns());
+	tell_unwatched(run);
 	reach(run->wire, HQ_TARGET_WORKED);
 	take_stats(run, HQ_STATS_WORKED, run->work.thread_count);
 	hq_host_sleep_ns(QUIET_NS);
@@ -266,6 +274,7 @@ static int work(struct run *run)
 	take_stats(run, HQ_STATS_FREED, 0);
 	if (run->wire->config.releases != 0)
 		take_stats(run, HQ_STATS_RELEASED, 0);
+	tell_unwatched(run);
 	reach(run->wire, HQ_TARGET_FREED);
 	return 0;
 }

@@ -442,6 +442,7 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	total_costs(wire, seen);
 	total_parts(wire, seen);
 	finish_stats(wire, go_ns, seen);
+	seen->unwatched = hq_load_relaxed(&wire->status.unwatched);
 	seen->refused_at_bytes = refused_at_bytes(wire);
 	seen->last_null_ns = hq_since_ns(last_null_ns(wire), go_ns);
 	seen->worked_ns = hq_since_ns(hq_load_relaxed(&wire->status.worked_ns), go_ns);

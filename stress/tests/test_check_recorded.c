@@ -74,6 +74,14 @@ Test(recorded, blocks_that_the_guard_had_no_memory_for_are_a_gap)
 	assert_gap(&observed, "5 blocks");
 }
 
+Test(recorded, blocks_that_the_host_had_no_memory_for_are_a_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.unwatched = 7;
+	assert_gap(&observed, "7 blocks");
+}
+
 Test(recorded, dropped_fault_records_are_no_gap)
 {
 	struct hq_observations observed = complete();

@@ -219,9 +219,10 @@ struct hq_wire_status {             /* target */
 	_Atomic uint64_t ready_ns, worked_ns, freed_ns; /* CLOCK_MONOTONIC */
 	_Atomic uint32_t stats_promises; /* enum hq_stats_promise, of the statistics below */
 	uint32_t reserved;
-	char provider[256]; /* path of the object that provides malloc */
-	char version[64];   /* what it says of its version, "" if it does not */
-	char failure[256];  /* one sentence */
+	_Atomic uint64_t unwatched; /* blocks that the host could not watch for an overlap */
+	char provider[256];         /* path of the object that provides malloc */
+	char version[64];           /* what it says of its version, "" if it does not */
+	char failure[256];          /* one sentence */
 };
 
 /* A block that an event of the guard is about, as far as it is known; 0 and "": it is not. */
