@@ -214,14 +214,30 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	X("stats.dirty", BYTES, "the allocator",                                                   \
 	  "bytes in free pages that are in memory, when its data are held", true, NEED_NOTHING,    \
 	  GETTER(hq_metric_get_stat))                                                              \
+	X("stats.lock_wait_time", NS, "the allocator",                                             \
+	  "time in waits for locks of its, of all threads, until its data are held", true,         \
+	  NEED_NOTHING, GETTER(hq_metric_get_stat))                                                \
+	X("stats.lock_waits", COUNT, "the allocator", "how many of these", true, NEED_NOTHING,     \
+	  GETTER(hq_metric_get_stat))                                                              \
 	X("stats.mapped", BYTES, "the allocator",                                                  \
 	  "bytes of address space, as the allocator counts them, when its data are held", true,    \
 	  NEED_NOTHING, GETTER(hq_metric_get_stat))                                                \
+	X("stats.metadata", BYTES, "the allocator",                                                \
+	  "bytes in its own structures, when its data are held", true, NEED_NOTHING,               \
+	  GETTER(hq_metric_get_stat))                                                              \
 	X("stats.muzzy", BYTES, "the allocator",                                                   \
 	  "bytes in free pages that the kernel may take, when its data are held", true,            \
 	  NEED_NOTHING, GETTER(hq_metric_get_stat))                                                \
+	X("stats.purged", BYTES, "the allocator",                                                  \
+	  "bytes that it gave back until its data are held, lazily or not", true, NEED_NOTHING,    \
+	  GETTER(hq_metric_get_stat))                                                              \
+	X("stats.purges", COUNT, "the allocator", "calls by which it did", true, NEED_NOTHING,     \
+	  GETTER(hq_metric_get_stat))                                                              \
 	X("stats.resident", BYTES, "the allocator",                                                \
 	  "bytes in memory, as the allocator counts them, when its data are held", true,           \
+	  NEED_NOTHING, GETTER(hq_metric_get_stat))                                                \
+	X("stats.retained", BYTES, "the allocator",                                                \
+	  "bytes of address space without blocks or memory, when its data are held", true,         \
 	  NEED_NOTHING, GETTER(hq_metric_get_stat))                                                \
 	X("switches.involuntary", COUNT, "rusage", "times a thread was put off its CPU", false,    \
 	  NEED_USAGE, FIELD(involuntary_switches))                                                 \

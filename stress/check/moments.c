@@ -26,6 +26,12 @@ static const struct {
 	[HQ_STAT_BACKGROUND] = { "background threads", false },
 	[HQ_STAT_CACHES] = { "thread caches", false },
 	[HQ_STAT_LAZY_PURGES] = { "lazy purges", false },
+	[HQ_STAT_METADATA] = { "metadata", true },
+	[HQ_STAT_RETAINED] = { "retained", true },
+	[HQ_STAT_PURGES] = { "purges", false },
+	[HQ_STAT_PURGED] = { "purged", true },
+	[HQ_STAT_LOCK_WAITS] = { "lock_waits", false },
+	[HQ_STAT_LOCK_WAIT_NS] = { "lock_wait_time", false },
 };
 
 static const char *const points[] = {
@@ -95,7 +101,7 @@ static size_t add_number(char *line, size_t room, const char *name, bool is_byte
 
 void hq_moment_show(const struct hq_stats_record *record, struct hq_finding *finding)
 {
-	char line[400] = "", when[HQ_UNITS_TEXT];
+	char line[520] = "", when[HQ_UNITS_TEXT];
 	size_t used = 0;
 
 	for (int i = 0; i < HQ_STAT_COUNT; i++) {

@@ -11,6 +11,7 @@
 #include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "stress/host/stats.h"
@@ -43,7 +44,10 @@ enum {
 	BEDROCK_RETAINED,
 	BEDROCK_MAPPED,
 	BEDROCK_METADATA,
-	BEDROCK_LAZY_PURGES = 9,
+	BEDROCK_PURGES,
+	BEDROCK_PURGED,
+	BEDROCK_LAZY_PURGES,
+	BEDROCK_LAZILY_PURGED,
 	BEDROCK_ARENAS = 14,
 	BEDROCK_CACHES = 15,
 	BEDROCK_BACKGROUND = 19,
@@ -67,6 +71,10 @@ static void bedrock_read(const struct hq_stats_source *source, struct hq_stats_r
 	hq_stats_set(record, HQ_STAT_BACKGROUND, stats[BEDROCK_BACKGROUND]);
 	hq_stats_set(record, HQ_STAT_CACHES, stats[BEDROCK_CACHES]);
 	hq_stats_set(record, HQ_STAT_LAZY_PURGES, stats[BEDROCK_LAZY_PURGES]);
+	hq_stats_set(record, HQ_STAT_METADATA, stats[BEDROCK_METADATA]);
+	hq_stats_set(record, HQ_STAT_RETAINED, stats[BEDROCK_RETAINED]);
+	hq_stats_set(record, HQ_STAT_PURGES, stats[BEDROCK_PURGES] + stats[BEDROCK_LAZY_PURGES]);
+	hq_stats_set(record, HQ_STAT_PURGED, stats[BEDROCK_PURGED] + stats[BEDROCK_LAZILY_PURGED]);
 }
 
 static void bedrock_release(const struct hq_stats_source *source, struct hq_stats_record *record)
@@ -150,6 +158,7 @@ static const struct hq_stats_family glibc = {
 /* ---- jemalloc ---- */
 
 #define JEMALLOC_ALL "4096" /* MALLCTL_ARENAS_ALL */
+#define ARENAS       "stats.arenas." JEMALLOC_ALL
 
 typedef int mallctl_function(const char *name, void *old, size_t *old_size, void *new,
 			     size_t new_size);
@@ -174,6 +183,8 @@ static void jemalloc_read_bytes(mallctl_function *mallctl, struct hq_stats_recor
 		{ "stats.active", HQ_STAT_ACTIVE, false },
 		{ "stats.resident", HQ_STAT_RESIDENT, false },
 		{ "stats.mapped", HQ_STAT_MAPPED, false },
+		{ "stats.metadata", HQ_STAT_METADATA, false },
+		{ "stats.retained", HQ_STAT_RETAINED, false },
 		{ "stats.arenas." JEMALLOC_ALL ".pdirty", HQ_STAT_DIRTY, true },
 		{ "stats.arenas." JEMALLOC_ALL ".pmuzzy", HQ_STAT_MUZZY, true },
 		{ "stats.arenas." JEMALLOC_ALL ".tcache_bytes", HQ_STAT_CACHED, false },
@@ -190,6 +201,60 @@ static void jemalloc_read_bytes(mallctl_function *mallctl, struct hq_stats_recor
 	}
 }
 
+/* The sum over dirty and muzzy pages of what the arenas did to them. */
+static void jemalloc_read_purges(mallctl_function *mallctl, struct hq_stats_record *record)
+{
+	uint64_t page_bytes, dirty, muzzy;
+
+	if (jemalloc_get(mallctl, ARENAS ".dirty_nmadvise", sizeof(uint64_t), &dirty) &&
+	    jemalloc_get(mallctl, ARENAS ".muzzy_nmadvise", sizeof(uint64_t), &muzzy))
+		hq_stats_set(record, HQ_STAT_PURGES, dirty + muzzy);
+	if (jemalloc_get(mallctl, "arenas.page", sizeof(size_t), &page_bytes) &&
+	    jemalloc_get(mallctl, ARENAS ".dirty_purged", sizeof(uint64_t), &dirty) &&
+	    jemalloc_get(mallctl, ARENAS ".muzzy_purged", sizeof(uint64_t), &muzzy))
+		hq_stats_set(record, HQ_STAT_PURGED, (dirty + muzzy) * page_bytes);
+}
+
+/* Adds a lock's waits to the sums. Not every version has every lock. */
+static void jemalloc_add_lock(mallctl_function *mallctl, const char *lock, uint64_t *waits,
+			      uint64_t *waited_ns)
+{
+	char name[96];
+	uint64_t value;
+
+	snprintf(name, sizeof(name), "%s.num_wait", lock);
+	if (jemalloc_get(mallctl, name, sizeof(uint64_t), &value))
+		*waits += value;
+	snprintf(name, sizeof(name), "%s.total_wait_time", lock);
+	if (jemalloc_get(mallctl, name, sizeof(uint64_t), &value))
+		*waited_ns += value;
+}
+
+static void jemalloc_read_locks(mallctl_function *mallctl, struct hq_stats_record *record)
+{
+	static const char *const locks[] = {
+		"base",          "decay_dirty",      "decay_muzzy", "extent_avail", "extents_dirty",
+		"extents_muzzy", "extents_retained", "large",       "tcache_list",
+	};
+	uint64_t bins, waits = 0, waited_ns = 0;
+	char name[64];
+
+	if (!jemalloc_get(mallctl, "arenas.nbins", sizeof(unsigned), &bins) ||
+	    !jemalloc_get(mallctl, ARENAS ".mutexes.large.num_wait", sizeof(uint64_t), &waits))
+		return;
+	waits = 0;
+	for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+		snprintf(name, sizeof(name), ARENAS ".mutexes.%s", locks[i]);
+		jemalloc_add_lock(mallctl, name, &waits, &waited_ns);
+	}
+	for (uint64_t bin = 0; bin < bins; bin++) {
+		snprintf(name, sizeof(name), ARENAS ".bins.%u.mutex", (unsigned)bin);
+		jemalloc_add_lock(mallctl, name, &waits, &waited_ns);
+	}
+	hq_stats_set(record, HQ_STAT_LOCK_WAITS, waits);
+	hq_stats_set(record, HQ_STAT_LOCK_WAIT_NS, waited_ns);
+}
+
 static void jemalloc_read(const struct hq_stats_source *source, struct hq_stats_record *record)
 {
 	mallctl_function *const mallctl = (mallctl_function *)function_of(source, 0);
@@ -199,6 +264,8 @@ static void jemalloc_read(const struct hq_stats_source *source, struct hq_stats_
 	if (mallctl("epoch", &epoch, &size, &epoch, size) != 0)
 		return;
 	jemalloc_read_bytes(mallctl, record);
+	jemalloc_read_purges(mallctl, record);
+	jemalloc_read_locks(mallctl, record);
 	if (jemalloc_get(mallctl, "arenas.narenas", sizeof(unsigned), &arenas))
 		hq_stats_set(record, HQ_STAT_ARENAS, arenas);
 }
@@ -285,6 +352,11 @@ static void tcmalloc_read(const struct hq_stats_source *source, struct hq_stats_
 	/* Its own structures are not in the size of the heap, but among what is resident. */
 	hq_stats_set(record, HQ_STAT_MAPPED, resident + unmapped);
 	hq_stats_set(record, HQ_STAT_DIRTY, dirty);
+	hq_stats_set(record, HQ_STAT_RETAINED, unmapped);
+	hq_stats_set(record, HQ_STAT_PURGES,
+		     tcmalloc_get(property, "tcmalloc.pageheap_decommit_count"));
+	hq_stats_set(record, HQ_STAT_PURGED,
+		     tcmalloc_get(property, "tcmalloc.pageheap_total_decommit_bytes"));
 	hq_stats_set(record, HQ_STAT_CACHED,
 		     tcmalloc_get(property, "tcmalloc.thread_cache_free_bytes") +
 			     tcmalloc_get(property, "tcmalloc.central_cache_free_bytes") +

@@ -164,6 +164,17 @@ static void expect_numbers(void)
 	}
 }
 
+/* It was asked to give everything back, and says of so much at least that it did. */
+static void expect_purges(uint64_t bytes)
+{
+	const struct hq_stats_record *const worked = record_at(HQ_STATS_WORKED);
+	const struct hq_stats_record *const idle = record_at(HQ_STATS_IDLE);
+
+	cr_expect(knows(idle, HQ_STAT_PURGES) && knows(idle, HQ_STAT_PURGED));
+	cr_expect_gt(idle->values[HQ_STAT_PURGES], worked->values[HQ_STAT_PURGES]);
+	cr_expect_gt(idle->values[HQ_STAT_PURGED], worked->values[HQ_STAT_PURGED] + bytes);
+}
+
 static void expect_all_of(const enum hq_stat *stats, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -182,7 +193,10 @@ Test(host_stats, bedrock_tells_all_and_how_much_it_gave_back)
 	expect_moments();
 	expect_numbers();
 	EXPECT_KNOWN(HQ_STAT_ACTIVE, HQ_STAT_RESIDENT, HQ_STAT_DIRTY, HQ_STAT_MUZZY, HQ_STAT_ARENAS,
-		     HQ_STAT_BACKGROUND, HQ_STAT_CACHES, HQ_STAT_LAZY_PURGES);
+		     HQ_STAT_BACKGROUND, HQ_STAT_CACHES, HQ_STAT_LAZY_PURGES, HQ_STAT_METADATA,
+		     HQ_STAT_RETAINED);
+	/* Whole chunks are unmapped, which is no purge. */
+	expect_purges(0);
 	cr_expect_eq(record_at(HQ_STATS_RELEASED)->release, HQ_RELEASE_BYTES);
 }
 
@@ -213,7 +227,9 @@ Test(host_stats, jemalloc_tells_all)
 	expect_moments();
 	expect_numbers();
 	EXPECT_KNOWN(HQ_STAT_ACTIVE, HQ_STAT_RESIDENT, HQ_STAT_DIRTY, HQ_STAT_MUZZY, HQ_STAT_CACHED,
-		     HQ_STAT_ARENAS, HQ_STAT_BACKGROUND);
+		     HQ_STAT_ARENAS, HQ_STAT_BACKGROUND, HQ_STAT_METADATA, HQ_STAT_RETAINED,
+		     HQ_STAT_LOCK_WAITS, HQ_STAT_LOCK_WAIT_NS);
+	expect_purges(24 * MIB);
 }
 
 Test(host_stats, mimalloc_tells_what_it_committed)
@@ -228,7 +244,9 @@ Test(host_stats, tcmalloc_tells_all_but_what_the_kernel_may_take)
 	run_installed("tcmalloc");
 	expect_moments();
 	expect_numbers();
-	EXPECT_KNOWN(HQ_STAT_ACTIVE, HQ_STAT_RESIDENT, HQ_STAT_DIRTY, HQ_STAT_CACHED);
+	EXPECT_KNOWN(HQ_STAT_ACTIVE, HQ_STAT_RESIDENT, HQ_STAT_DIRTY, HQ_STAT_CACHED,
+		     HQ_STAT_RETAINED);
+	expect_purges(24 * MIB);
 	cr_expect_not(knows(record_at(HQ_STATS_WORKED), HQ_STAT_MUZZY));
 }
 

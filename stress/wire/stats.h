@@ -15,17 +15,23 @@
 #define HQ_STATS_ROOM 128 /* records between two drains */
 
 enum hq_stat {
-	HQ_STAT_ALLOCATED,   /* bytes in blocks, some count those in thread caches as well */
-	HQ_STAT_ACTIVE,      /* bytes in pages that hold blocks */
-	HQ_STAT_RESIDENT,    /* bytes that are backed by memory, lazily freed ones left out */
-	HQ_STAT_MAPPED,      /* bytes of address space */
-	HQ_STAT_DIRTY,       /* bytes in free pages that are backed by memory */
-	HQ_STAT_MUZZY,       /* bytes in free pages that the kernel may take */
-	HQ_STAT_CACHED,      /* bytes in free blocks that are kept for a size, a thread, a CPU */
-	HQ_STAT_ARENAS,      /* how many */
-	HQ_STAT_BACKGROUND,  /* threads of its own */
-	HQ_STAT_CACHES,      /* caches of threads that live */
-	HQ_STAT_LAZY_PURGES, /* calls that gave pages back lazily */
+	HQ_STAT_ALLOCATED,    /* bytes in blocks, some count those in thread caches as well */
+	HQ_STAT_ACTIVE,       /* bytes in pages that hold blocks */
+	HQ_STAT_RESIDENT,     /* bytes that are backed by memory, lazily freed ones left out */
+	HQ_STAT_MAPPED,       /* bytes of address space */
+	HQ_STAT_DIRTY,        /* bytes in free pages that are backed by memory */
+	HQ_STAT_MUZZY,        /* bytes in free pages that the kernel may take */
+	HQ_STAT_CACHED,       /* bytes in free blocks that are kept for a size, a thread, a CPU */
+	HQ_STAT_ARENAS,       /* how many */
+	HQ_STAT_BACKGROUND,   /* threads of its own */
+	HQ_STAT_CACHES,       /* caches of threads that live */
+	HQ_STAT_LAZY_PURGES,  /* calls that gave pages back lazily */
+	HQ_STAT_METADATA,     /* bytes in the allocator's own structures */
+	HQ_STAT_RETAINED,     /* bytes of address space that hold neither blocks nor memory */
+	HQ_STAT_PURGES,       /* calls so far that gave pages back, lazily or not */
+	HQ_STAT_PURGED,       /* bytes so far that these covered */
+	HQ_STAT_LOCK_WAITS,   /* times so far that a thread had to wait for a lock of its */
+	HQ_STAT_LOCK_WAIT_NS, /* and for how long */
 	HQ_STAT_COUNT,
 };
 

@@ -24,7 +24,7 @@
 
 #define HQ_WIRE_ENV     "HEAPQUAKE_WIRE" /* "/proc/PID/fd/N" */
 #define HQ_WIRE_MAGIC   0x6b61757165706168ull
-#define HQ_WIRE_VERSION 6
+#define HQ_WIRE_VERSION 7
 #define HQ_WIRE_WORKERS 64
 #define HQ_WIRE_EVENTS  256
 #define HQ_GUARD_EVENTS 1024
