@@ -57,6 +57,10 @@ for name in "${names[@]}"; do
 		echo "== tails"
 		python3 ci/bench_tails.py "$build" || status=1
 		;;
+	aa)
+		echo "== aa"
+		python3 ci/bench_aa.py "$build" ${FULL:+--full} || status=1
+		;;
 	alloc)
 		echo "== alloc"
 		python3 ci/bench_alloc.py "$build" ${FULL:+--full} || status=1
