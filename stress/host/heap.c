@@ -439,6 +439,11 @@ void hq_heap_had(struct hq_heap *heap, uint64_t bytes)
 		hq_store_relaxed(&worker->had_most_bytes, bytes);
 }
 
+void hq_heap_limit(struct hq_heap *heap, enum hq_limit_word word, uint64_t value)
+{
+	hq_store_relaxed(&heap->worker->limit[word], value);
+}
+
 void hq_heap_wrong_data(struct hq_heap *heap, const void *address, uint64_t expected, uint64_t got)
 {
 	hq_heap_event(heap, (struct hq_event){ .kind = HQ_EVENT_DATA,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "stress/observe/drain.h"
+#include "stress/observe/limit_seen.h"
 
 #define FAULTS_MAX (1u << 18) /* 20 MiB */
 #define EVENTS_MAX (1u << 16)
@@ -441,6 +442,7 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	total_bands(wire, seen);
 	total_costs(wire, seen);
 	total_parts(wire, seen);
+	hq_limit_total(wire->workers, worker_count(wire), &seen->limit);
 	finish_stats(wire, go_ns, seen);
 	seen->unwatched = hq_load_relaxed(&wire->status.unwatched);
 	seen->refused_at_bytes = refused_at_bytes(wire);

@@ -88,6 +88,15 @@ struct hq_stuck_thread {
 	char wchan[48];
 };
 
+/* How a limit of the program's own was kept, all workers together; see enum hq_limit_word. */
+struct hq_limit_seen {
+	/* Sums of bytes and counts; of EARLY and ROW_CPU the least, of HARD, SOFT, PEAK, LEFT and
+	 * of times the most. */
+	uint64_t words[HQ_LIMIT_WORDS];
+	uint64_t workers;        /* that had a limit; 0: there was none */
+	uint64_t admitted_least; /* of one worker */
+};
+
 #define HQ_STUCK_MAX 16
 
 struct hq_injection_result {
@@ -272,8 +281,9 @@ struct hq_observations {
 	uint64_t weighed_bytes, usable_bytes;    /* of blocks that were weighed; see wire.h */
 	uint64_t last_null_ns;                   /* since `go`; 0: no NULL */
 	uint64_t had_most_bytes, had_last_bytes; /* of a workload that takes all; see wire.h */
-	struct hq_part_seen *parts;              /* HQ_WIRE_PARTS of them; NULL without */
-	struct hq_hist *hist; /* HQ_LATENCY_COUNT of them, merged; NULL without */
+	struct hq_limit_seen limit;
+	struct hq_part_seen *parts; /* HQ_WIRE_PARTS of them; NULL without */
+	struct hq_hist *hist;       /* HQ_LATENCY_COUNT of them, merged; NULL without */
 	/* The same by size, rounded up by 1/128 at most; NULL where there was no such call. */
 	struct hq_hist *bands[HQ_LATENCY_SIZED][HQ_BAND_COUNT];
 	struct hq_latencies apart[HQ_WINDOW_COUNT]; /* the same in clean and in faulted windows */

@@ -77,6 +77,11 @@ int main(void)
 	       run("producer-consumer", "producers=2 consumers=2 items=2k") |
 	       run("larson", "threads=2 lives=5 requests=500 live=200") |
 	       run("thread-hop", "threads=3 tasks=6 hops=50 blocks=50") |
+	       run("limited-server", "threads=2 requests=100 hard=512KiB soft=256KiB checks=1k") |
+	       run("limited-server", "threads=2 requests=100 hard=512KiB soft=256KiB checks=1k "
+				     "tracker=cached period=2ms") |
+	       run("limited-server", "threads=2 requests=100 hard=512KiB soft=256KiB checks=1k "
+				     "tracker=credit batch=16KiB") |
 	       run("idle-decay", "threads=2 burst=2MiB rounds=2 pause=1ms") |
 	       run("insert-scan",
 		   "threads=2 flushers=2 scanners=2 rows=1500 batch=64 budget=64KiB");

@@ -161,6 +161,36 @@ struct hq_wire_part {
 	_Atomic uint64_t faults; /* minor page faults */
 };
 
+/* How a workload kept to a limit of its own, as each worker saw it. */
+enum hq_limit_word {
+	HQ_LIMIT_HARD_BYTES, /* 0: there was none */
+	HQ_LIMIT_SOFT_BYTES,
+	/* By design: how old the figure is that it goes by, what it may take beyond the limit by
+	 * one that is true, what it may keep counted as used, and its largest request. */
+	HQ_LIMIT_STALE_NS,
+	HQ_LIMIT_AHEAD_BYTES,
+	HQ_LIMIT_STRANDED_BYTES,
+	HQ_LIMIT_REQUEST_BYTES,
+	HQ_LIMIT_PEAK_BYTES,  /* held by all, the most after it took a block */
+	HQ_LIMIT_EARLY_BYTES, /* held by all, the least at a refusal for the soft limit; 0: none */
+	HQ_LIMIT_LEFT_BYTES,  /* counted as used when nothing was held, the most */
+	HQ_LIMIT_QUIETS,      /* how often that was looked at */
+	HQ_LIMIT_ADMITTED,    /* requests */
+	HQ_LIMIT_REFUSED,
+	HQ_LIMIT_ROWS,        /* blocks of admitted requests */
+	HQ_LIMIT_TAKEN_BYTES, /* in the window of HQ_LIMIT_WINDOW_NS in which it was the most */
+	HQ_LIMIT_GIVEN_BYTES,
+	HQ_LIMIT_STEP_NS,   /* its longest request: how long it may have been off its CPU */
+	HQ_LIMIT_OLDEST_NS, /* age of the oldest figure that it went by */
+	HQ_LIMIT_BACK,      /* figures that were older than the one before */
+	HQ_LIMIT_CHECKS,    /* made in a row, and what they took */
+	HQ_LIMIT_CHECKS_CPU_NS,
+	HQ_LIMIT_ROW_CPU_NS, /* for each row, in its cheapest round; 0: none */
+	HQ_LIMIT_WORDS
+};
+
+#define HQ_LIMIT_WINDOW_NS 10000000ull
+
 /* One host thread; one writer, that thread. */
 struct hq_wire_worker {
 	_Atomic uint32_t tid;
@@ -185,6 +215,7 @@ struct hq_wire_worker {
 	_Atomic uint64_t had_most_bytes, had_last_bytes;
 	/* Blocks that were weighed: what was asked for, and what malloc_usable_size says. */
 	_Atomic uint64_t weighed_bytes, usable_bytes;
+	_Atomic uint64_t limit[HQ_LIMIT_WORDS]; /* by enum hq_limit_word */
 	struct hq_wire_cost costs[HQ_WIRE_COSTS];
 	struct hq_wire_part parts[HQ_WIRE_PARTS];
 	struct hq_ring ring;

@@ -156,6 +156,9 @@ bool hq_heap_live(struct hq_heap *heap, void (*body)(void *argument), void *argu
 /* A round that took all it could get got so much. */
 void hq_heap_had(struct hq_heap *heap, uint64_t bytes);
 
+/* How a limit of the workload's own was kept, one word of it. */
+void hq_heap_limit(struct hq_heap *heap, enum hq_limit_word word, uint64_t value);
+
 /* The workload's own data are wrong: becomes an event of kind DATA. */
 void hq_heap_wrong_data(struct hq_heap *heap, const void *address, uint64_t expected, uint64_t got);
 

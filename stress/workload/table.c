@@ -20,6 +20,7 @@ const struct hq_workload *const hq_workloads[] = {
 	&hq_workload_idle_decay,
 	&hq_workload_insert_scan,
 	&hq_workload_larson,
+	&hq_workload_limited_server,
 	&hq_workload_none,
 	&hq_workload_producer_consumer,
 	&hq_workload_query_mix,

@@ -40,7 +40,7 @@ uint64_t hq_tracker_clock_ns(void)
 
 uint64_t hq_tracker_taken_ns(const struct hq_tracker *tracker)
 {
-	return hq_load_relaxed(&tracker->total_ns);
+	return hq_load_relaxed(&tracker->taken_ns);
 }
 
 uint64_t hq_tracker_stale_ns(const struct hq_tracker_settings *settings)

@@ -36,9 +36,9 @@ extern const char *const hq_tracker_forms[];
 /* Mistakes that trackers have had, to be made on purpose where something ought to see them. */
 enum hq_tracker_mistake {
 	HQ_TRACKER_SOUND,
-	HQ_TRACKER_LATE,     /* credit: a batch is charged after it was used */
+	HQ_TRACKER_LATE,     /* credit: what was used is charged when it comes to a batch */
 	HQ_TRACKER_LASTING,  /* cached: a total lasts for twenty periods */
-	HQ_TRACKER_UNLOCKED, /* cached: nobody waits for who is at it, so the older may come last */
+	HQ_TRACKER_UNLOCKED, /* cached: several take it at once, and it is dated when it is there */
 };
 
 struct hq_tracker_settings {
@@ -58,9 +58,9 @@ struct hq_tracker_cell {
 struct hq_tracker {
 	struct hq_tracker_settings settings;
 	const struct hq_tracker_kind *kind;
-	/* cached: the last total and when it was begun, by the coarse clock. */
+	/* cached: the last total, what it is dated and when it was taken, by the coarse clock. */
 	_Alignas(HQ_TRACKER_LINE) _Atomic uint64_t total_bytes;
-	_Atomic uint64_t total_ns;
+	_Atomic uint64_t total_ns, taken_ns;
 	_Alignas(HQ_TRACKER_LINE) _Atomic uint32_t totalling;     /* 1: a thread is at it */
 	_Atomic uint32_t totals;                                  /* ever begun */
 	_Alignas(HQ_TRACKER_LINE) _Atomic uint64_t charged_bytes; /* credit */

@@ -24,13 +24,18 @@ static void take_total(struct hq_tracker *tracker, uint64_t now_ns)
 {
 	const uint32_t before = hq_fetch_add_relaxed(&tracker->totals, 1);
 	const uint64_t sum = sum_of(tracker);
+	uint64_t date_ns = now_ns;
 
-	/* The scheduler's part in the mistake: now and then somebody is put off here. */
-	if (tracker->settings.mistake == HQ_TRACKER_UNLOCKED && before % 3 == 1)
-		hq_host_sleep_ns(2 * tracker->settings.period_ns);
+	if (tracker->settings.mistake == HQ_TRACKER_UNLOCKED) {
+		/* The scheduler's part in it: now and then somebody is put off here. */
+		if (before % 3 == 1)
+			hq_host_sleep_ns(tracker->settings.period_ns / 2 * 3);
+		date_ns = hq_tracker_clock_ns();
+	}
 	hq_store_relaxed(&tracker->total_bytes, sum);
-	/* Pairs with the acquire in cached_figure: the total is not older than its time. */
-	hq_store_release(&tracker->total_ns, now_ns);
+	hq_store_relaxed(&tracker->taken_ns, now_ns);
+	/* Pairs with the acquire in cached_figure: the total is not older than its date. */
+	hq_store_release(&tracker->total_ns, date_ns);
 }
 
 static __attribute__((noinline)) void renew(struct hq_tracker *tracker, uint64_t now_ns)

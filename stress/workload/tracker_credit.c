@@ -19,12 +19,19 @@ static bool charge_all(struct hq_tracker *tracker, uint64_t bytes)
 	return true;
 }
 
-/* Paid afterwards: it is looked at only whether others have gone too far. */
-static bool charge_late(struct hq_tracker *tracker, uint64_t bytes)
+/* Paid afterwards, once it comes to a batch; looked at is only whether all have gone too far. */
+static bool charge_late(struct hq_tracker *tracker, struct hq_tracker_cell *own, uint64_t bytes)
 {
+	const uint64_t debt = bytes - hq_load_relaxed(&own->bytes);
+
+	if (debt < tracker->settings.batch_bytes) {
+		hq_store_relaxed(&own->bytes, -debt);
+		return true;
+	}
 	if (hq_load_relaxed(&tracker->charged_bytes) > tracker->settings.hard_bytes)
 		return false;
-	hq_fetch_add_relaxed(&tracker->charged_bytes, bytes);
+	hq_fetch_add_relaxed(&tracker->charged_bytes, debt);
+	hq_store_relaxed(&own->bytes, 0);
 	return true;
 }
 
@@ -34,19 +41,16 @@ static __attribute__((noinline)) bool charge_batch(struct hq_tracker *tracker,
 	const uint64_t credit = hq_load_relaxed(&own->bytes);
 	const uint64_t least = bytes - credit;
 	uint64_t more = least + tracker->settings.batch_bytes;
-	bool charged;
 
 	if (tracker->settings.mistake == HQ_TRACKER_LATE)
-		charged = charge_late(tracker, more);
-	else
-		charged = charge_all(tracker, more);
-	if (!charged) {
+		return charge_late(tracker, own, bytes);
+	if (!charge_all(tracker, more)) {
 		more = least;
-		charged = charge_all(tracker, more);
+		if (!charge_all(tracker, more))
+			return false;
 	}
-	if (charged)
-		hq_store_relaxed(&own->bytes, credit + more - bytes);
-	return charged;
+	hq_store_relaxed(&own->bytes, credit + more - bytes);
+	return true;
 }
 
 static uint64_t credit_figure(struct hq_tracker *tracker, uint32_t thread)
@@ -60,7 +64,8 @@ static bool credit_charge(struct hq_tracker *tracker, uint32_t thread, uint64_t 
 	struct hq_tracker_cell *const own = &tracker->cells[thread];
 	const uint64_t credit = hq_load_relaxed(&own->bytes);
 
-	if (credit < bytes)
+	/* Below 0 are debts, which there are by mistake only. */
+	if ((int64_t)credit < (int64_t)bytes)
 		return charge_batch(tracker, own, bytes);
 	hq_store_relaxed(&own->bytes, credit - bytes);
 	return true;
@@ -72,7 +77,7 @@ static void credit_discharge(struct hq_tracker *tracker, uint32_t thread, uint64
 	const uint64_t batch_bytes = tracker->settings.batch_bytes;
 	uint64_t credit = hq_load_relaxed(&own->bytes) + bytes;
 
-	if (credit > 2 * batch_bytes) {
+	if ((int64_t)credit > (int64_t)(2 * batch_bytes)) {
 		hq_fetch_add_relaxed(&tracker->charged_bytes, batch_bytes - credit);
 		credit = batch_bytes;
 	}
