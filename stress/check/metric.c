@@ -132,6 +132,17 @@ static hq_metric_getter get_cpu_total, get_inject, get_latency_count, get_latenc
 	  GETTER(get_latency_max))                                                                 \
 	X("latency.CALL.mean", NS, "host, every call", "mean of all calls", true, NEED_HOST,       \
 	  GETTER(get_latency_mean))                                                                \
+	X("limit.checks", PER_SECOND, "host",                                                      \
+	  "checks of the program's own limit in a row, a second of CPU time", true, NEED_HOST,     \
+	  GETTER(hq_metric_get_limit_checks))                                                      \
+	X("limit.overshoot", BYTES, "host", "held beyond the program's own hard limit, the most",  \
+	  true, NEED_HOST, GETTER(hq_metric_get_limit_overshoot))                                  \
+	X("limit.refused", SHARE, "host",                                                          \
+	  "share of the requests that were refused for the program's own limit", true, NEED_HOST,  \
+	  GETTER(hq_metric_get_limit_refused))                                                     \
+	X("limit.row_cpu", NS, "host",                                                             \
+	  "CPU time of a row below a limit, of the thread and round that took least", true,        \
+	  NEED_HOST, GETTER(hq_metric_get_limit_row_cpu))                                          \
 	X("mapped.end", BYTES, "maps",                                                             \
 	  "private anonymous memory that may be read or written, at the last reading", false,      \
 	  NEED_SPACE, FIELD(space_end.mapped_bytes))                                               \

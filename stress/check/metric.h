@@ -53,6 +53,10 @@ hq_metric_getter hq_metric_get_calls_count, hq_metric_get_calls_max, hq_metric_g
 	hq_metric_get_calls_field, hq_metric_get_calls_lost, hq_metric_get_faulted,
 	hq_metric_get_faulted_again, hq_metric_get_given_back;
 
+/* Of a limit of the program's own: metric_limit.c. */
+hq_metric_getter hq_metric_get_limit_checks, hq_metric_get_limit_overshoot,
+	hq_metric_get_limit_refused, hq_metric_get_limit_row_cpu;
+
 /* Says why there is no value. In the header, so that the compiler sees that it never returns 0. */
 static inline int hq_metric_no_data(struct hq_error *error, const char *why)
 {
