@@ -25,12 +25,15 @@ static const struct column {
 	const char *metric;
 	const char *instead; /* where that one is missing; NULL: nothing */
 	bool compared;
+	bool sometimes; /* only where some allocator has it */
 } columns[] = {
-	{ "CPU", "cpu.total", NULL, true },
-	{ "of it kernel", "cpu.system", NULL, false },
-	{ "elapsed", "time.wall", NULL, true },
-	{ "peak", "rss.tree_peak", "rss.peak", true },
-	{ "page faults", "faults.minor", NULL, true },
+	{ "CPU", "cpu.total", NULL, true, false },
+	{ "of it kernel", "cpu.system", NULL, false, false },
+	{ "elapsed", "time.wall", NULL, true, false },
+	{ "peak", "rss.tree_peak", "rss.peak", true, false },
+	{ "page faults", "faults.minor", NULL, true, false },
+	{ "p99.9 clean", "latency.op.p99_9.clean", NULL, false, true },
+	{ "p99.9 faulted", "latency.op.p99_9.faulted", NULL, false, true },
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -110,6 +113,18 @@ static double best_of(const struct writer *writer, const char *scenario, size_t 
 	return best;
 }
 
+static bool is_shown(const struct writer *writer, const char *scenario, size_t column)
+{
+	for (size_t i = 0; columns[column].sometimes && i < writer->axes.allocator_count; i++) {
+		const struct figures figures =
+			figures_of(writer, scenario, writer->axes.allocators[i]);
+
+		if (!isnan(figures.value[column]))
+			return true;
+	}
+	return !columns[column].sometimes;
+}
+
 static void put_value(const struct writer *writer, const struct figures *figures, size_t column)
 {
 	char text[40] = "-";
@@ -129,12 +144,13 @@ static void put_ratio(const struct writer *writer, const struct figures *figures
 		fprintf(writer->stream, " %5s", "-");
 }
 
-static void put_headings(const struct writer *writer)
+static void put_headings(const struct writer *writer, const char *scenario)
 {
 	fprintf(writer->stream, "  %-*s  %-12s", writer->name_width, "allocator", "verdict");
 	for (size_t i = 0; i < COLUMNS; i++)
-		fprintf(writer->stream, columns[i].compared ? "  %12s  best" : "  %12s",
-			columns[i].heading);
+		if (is_shown(writer, scenario, i))
+			fprintf(writer->stream, columns[i].compared ? "  %12s  best" : "  %12s",
+				columns[i].heading);
 	fputc('\n', writer->stream);
 }
 
@@ -150,6 +166,8 @@ static void put_row(const struct writer *writer, const char *scenario, const cha
 		hq_clean(allocator, HQ_CLEAN_LINE, clean, sizeof(clean)),
 		hq_verdict_name(figures.verdict));
 	for (size_t i = 0; i < COLUMNS; i++) {
+		if (!is_shown(writer, scenario, i))
+			continue;
 		put_value(writer, &figures, i);
 		if (columns[i].compared)
 			put_ratio(writer, &figures, i, best[i]);
@@ -191,7 +209,7 @@ static void put_scenario(const struct writer *writer, const char *scenario)
 	for (size_t i = 0; i < COLUMNS; i++)
 		best[i] = best_of(writer, scenario, i);
 	fprintf(writer->stream, "%s\n", hq_clean(scenario, HQ_CLEAN_LINE, clean, sizeof(clean)));
-	put_headings(writer);
+	put_headings(writer, scenario);
 	for (size_t i = 0; i < writer->axes.allocator_count; i++)
 		put_row(writer, scenario, writer->axes.allocators[i], best);
 	put_messages(writer, scenario);

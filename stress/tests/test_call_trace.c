@@ -40,10 +40,10 @@ static void act(void)
 		syscall(SYS_futex, &word, FUTEX_WAIT, 1, &moment, NULL, 0);
 }
 
-static void ask_for_break(void)
+static void advise_often(void)
 {
 	for (int i = 0; i < 60000; i++)
-		syscall(SYS_brk, 0);
+		syscall(SYS_madvise, NULL, 0, MADV_NORMAL);
 }
 
 /* A child that does `work` when it is let; traced from then on. */
@@ -116,14 +116,14 @@ Test(call_trace, nothing_is_counted_before_it_starts, .timeout = 60)
 Test(call_trace, what_finds_no_room_is_told_as_lost, .timeout = 60)
 {
 	int go;
-	const pid_t pid = begin(ask_for_break, &go);
+	const pid_t pid = begin(advise_often, &go);
 
 	hq_call_trace_start(trace);
 	let_go(pid, go);
 	hq_call_trace_close(trace, &seen);
 	cr_expect_gt(seen.lost, 0);
-	cr_expect_gt(seen.kinds[HQ_TRACED_BRK].count, 0);
-	cr_expect_lt(seen.kinds[HQ_TRACED_BRK].count, 60000);
+	cr_expect_gt(seen.kinds[HQ_TRACED_MADVISE].count, 0);
+	cr_expect_lt(seen.kinds[HQ_TRACED_MADVISE].count, 60000);
 }
 
 Test(call_trace, a_process_that_is_gone_has_its_reason)

@@ -68,6 +68,20 @@ Test(report_usage, a_case_that_failed_is_no_measure_for_others)
 	assert_says(2, "FAIL on glibc: the content of a live block changed\n reproduce: heapquake");
 }
 
+Test(report_usage, latency_in_the_wake_of_faults_has_columns_where_there_were_faults)
+{
+	results[0] = used("redis", "bedrock", 2e9, 104857600);
+	results[1] = used("redis", "glibc", 3e9, 52428800);
+	results[1].metrics[3] =
+		(struct hq_result_metric){ "latency.op.p99_9.clean", HQ_UNIT_NS, 5000 };
+	results[1].metrics[4] =
+		(struct hq_result_metric){ "latency.op.p99_9.faulted", HQ_UNIT_NS, 7000 };
+	results[1].metric_count = 5;
+	assert_says(2, "page faults best p99.9 clean p99.9 faulted\n");
+	assert_says(2, "glibc PASS 3 s 1.50 - - - 50 MiB 1.00 - - 5 us 7 us\n");
+	assert_says(2, "bedrock PASS 2 s 1.00 - - - 100 MiB 2.00 - - - -\n");
+}
+
 Test(report_usage, a_skipped_case_says_why)
 {
 	results[0] = reported(HQ_VERDICT_SKIP, "bedrock");
