@@ -114,6 +114,9 @@ static int read_metrics(struct sweep *sweep)
 		struct hq_expectation known;
 		char text[120];
 
+		for (size_t j = 0; j < i; j++)
+			if (!strcmp(sweep->metrics[j], sweep->metrics[i]))
+				return complain("--pareto names a metric twice");
 		snprintf(text, sizeof(text), "%.50s <= 1 * %.50s", sweep->metrics[i],
 			 sweep->metrics[i]);
 		if (hq_expectation_parse(text, is_host, &known, &error))

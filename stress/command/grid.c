@@ -27,6 +27,17 @@ static int parse_axis(const char *text, struct hq_grid_axis *axis, struct hq_err
 	return axis->count ? 0 : hq_error_set(error, "-L '%.100s' has no values", text);
 }
 
+/* The later one would win, and the values of the other one mean nothing. */
+static int check_new(const struct hq_grid *grid, struct hq_error *error)
+{
+	const char *name = grid->axes[grid->axis_count - 1].name;
+
+	for (size_t i = 0; i + 1 < grid->axis_count; i++)
+		if (!strcmp(grid->axes[i].name, name))
+			return hq_error_set(error, "-L '%.100s' is given twice", name);
+	return 0;
+}
+
 int hq_grid_parse(char *const *texts, struct hq_grid *grid, struct hq_error *error)
 {
 	int status = 0;
@@ -38,6 +49,8 @@ int hq_grid_parse(char *const *texts, struct hq_grid *grid, struct hq_error *err
 		struct hq_grid_axis *axis = &grid->axes[grid->axis_count++];
 
 		status = parse_axis(texts[i], axis, error);
+		if (!status)
+			status = check_new(grid, error);
 		grid->points *= axis->count;
 		if (!status && grid->points > HQ_GRID_POINTS)
 			status = hq_error_set(error, "more than %d combinations", HQ_GRID_POINTS);

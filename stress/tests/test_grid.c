@@ -52,6 +52,7 @@ Test(grid, what_is_no_grid_is_refused)
 				  { "=1", NULL, NULL },
 				  { "x=", NULL, NULL },
 				  { "x=,", NULL, NULL },
+				  { "x=1,2", "x=3", NULL },
 				  { "a=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
 				    "b=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", NULL } };
 

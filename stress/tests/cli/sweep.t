@@ -42,6 +42,9 @@ A combination that fails is no choice, and makes the status.
   $ sweep sample.yaml -L threads
   heapquake sweep: -L 'threads': write KEY=VALUE,VALUE,...
   [2]
+  $ sweep sample.yaml -L workload.threads=1 --pareto rss.peak,rss.peak
+  heapquake sweep: --pareto names a metric twice
+  [2]
   $ sweep sample.yaml -L workload.threads=1 --pareto rss.peek
   heapquake sweep: at 'rss.peek': no metric 'rss.peek'; did you mean 'rss.peak'?
   [2]
