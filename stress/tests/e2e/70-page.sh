@@ -53,6 +53,22 @@ test_a_run_is_drawn() {
 	says dom 'rss.peak'
 }
 
+test_what_faults_took_is_drawn_apart() {
+	scenario late <<-'Y'
+		question: Is it drawn?
+		target: { allocator: glibc }
+		workload:
+		  churn: { threads: 1, ops: 20k, size: 16B..256KiB log }
+		inject:
+		  - late: { call: [mmap, munmap, brk], delay: 2ms, times: 3 }
+	Y
+	expect 0 "$HQ" run -q --results runs --format text,html:page.html late.yaml
+	has_charts page.html
+	look page.html
+	drawn 3
+	says dom 'aria-label="latency in the wake of faults, and outside"'
+}
+
 test_runs_become_a_page_later() {
 	small
 	expect 0 "$HQ" run -q --results runs --repeat 2 small.yaml
