@@ -413,6 +413,17 @@ static void time_checks(struct server *self)
 	hq_heap_alive(self->heap);
 }
 
+/* Nobody is at a total, or goes by none, when the first request comes. */
+static bool prepare_figure(struct server *self)
+{
+	time_checks(self);
+	if (!meet(self))
+		return false;
+	if (self->thread == 0)
+		hq_tracker_figure(&self->shared->tracker, 0);
+	return meet(self);
+}
+
 static void serve_round(struct server *self, uint64_t round)
 {
 	const uint64_t requests = self->chosen->requests;
@@ -453,11 +464,11 @@ static void limited_server_run(struct hq_work *work, uint32_t thread, struct hq_
 {
 	struct shared *const shared = work->shared;
 	struct server *const self = &shared->servers[thread];
-	bool goes_on = true;
+	bool goes_on;
 
 	self->heap = heap;
 	self->chances = hq_random_stream(work->seed, thread, PURPOSE_CHANCES);
-	time_checks(self);
+	goes_on = prepare_figure(self);
 	for (uint64_t round = 0; goes_on && round < self->chosen->rounds; round++) {
 		const uint64_t rows = self->seen[HQ_LIMIT_ROWS];
 
