@@ -199,6 +199,13 @@ void hq_heap_missed(struct hq_heap *heap)
 	atomic_fetch_add(&plain.missed, 1);
 }
 
+void hq_heap_limit(struct hq_heap *heap, enum hq_limit_word word, uint64_t value)
+{
+	(void)heap;
+	(void)word;
+	(void)value;
+}
+
 void hq_heap_had(struct hq_heap *heap, uint64_t bytes)
 {
 	(void)heap;
