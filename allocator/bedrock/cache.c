@@ -5,8 +5,8 @@
  * Magazines start small and double each time they turn out too small, out of a budget of bytes
  * that all classes of a thread share. A busy thread's budget grows in steps out of a pool that
  * all threads share. Classes that have had no slow path for a while give their magazines and
- * their share back. All of it moves the same bytes between the same three accounts, and is one
- * thing.
+ * their share back. All of it moves the same bytes between the same three accounts: it is
+ * one thing.
  */
 #include "allocator/bedrock/cache.h"
 
