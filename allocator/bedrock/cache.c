@@ -2,14 +2,12 @@
 /*
  * The slow half of the thread caches: filling, emptying and sizing.
  *
- * Magazines start small and double each time they turn out too small, out of a budget of bytes
- * that all classes of a thread share. A busy thread's budget grows in steps out of a pool that
- * all threads share. Classes that have had no slow path for a while give their magazines and
- * their share back. All of it moves the same bytes between the same three accounts: it is
- * one thing.
+ * Magazines start small and double each time they turn out too small, out of the thread's budget.
+ * Classes that have had no slow path for a while give their magazines and their share back.
  */
 #include "allocator/bedrock/cache.h"
 
+#include "allocator/bedrock/budget.h"
 #include "allocator/bedrock/debug.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/link.h"
@@ -72,66 +70,6 @@ static void bedrock_cache_return_hot(struct bedrock_cache *cache, unsigned class
 		bedrock_slab_return_fresh(class_index, side->fresh, fresh_count);
 }
 
-static void bedrock_cache_set_limit(struct bedrock_cache *cache, unsigned class_index,
-				    uint32_t limit)
-{
-	struct bedrock_cache_side *side = &cache->sides[class_index];
-	int64_t pair_bytes = 2 * (int64_t)bedrock_class_bytes(class_index);
-
-	cache->spare_bytes += ((int64_t)side->limit - (int64_t)limit) * pair_bytes;
-	bedrock_cache_magazine(cache, class_index)->room +=
-		2 * ((int32_t)limit - (int32_t)side->limit);
-	side->limit = limit;
-}
-
-/*
- * The pool is a share of what is resident, so that the caches of a small heap are not most of it.
- * Under a limit it is a sixteenth of that at most, and closed beyond the soft limit.
- */
-static int64_t bedrock_cache_pool_bytes(void)
-{
-	const struct bedrock_limit *limit = &bedrock_heap.space.limit;
-	int64_t charged_bytes = (int64_t)bedrock_load_relaxed(&limit->charged_bytes);
-	int64_t most_bytes = (int64_t)(bedrock_load_relaxed(&limit->hard_bytes) / 16);
-	int64_t bytes = charged_bytes / BEDROCK_CACHE_POOL_SHARE;
-
-	if (bedrock_limit_is_pressed(limit))
-		return 0;
-	if (bytes < BEDROCK_CACHE_POOL_LEAST_BYTES)
-		bytes = BEDROCK_CACHE_POOL_LEAST_BYTES;
-	if (!bedrock_limit_is_set(limit) || most_bytes > BEDROCK_CACHE_POOL_BYTES)
-		most_bytes = BEDROCK_CACHE_POOL_BYTES;
-	return bytes < most_bytes ? bytes : most_bytes;
-}
-
-/* Take a step out of the pool, if the thread may have more and the pool has it. */
-static bool bedrock_cache_raise_budget(struct bedrock_cache *cache)
-{
-	_Atomic(int64_t) *used_bytes = &bedrock_heap.cache_pool_used_bytes;
-
-	if (cache->budget_bytes + BEDROCK_CACHE_STEP_BYTES > BEDROCK_CACHE_MOST_BYTES)
-		return false;
-	if (bedrock_add_relaxed(used_bytes, BEDROCK_CACHE_STEP_BYTES) >=
-	    bedrock_cache_pool_bytes()) {
-		bedrock_sub_relaxed(used_bytes, BEDROCK_CACHE_STEP_BYTES);
-		return false;
-	}
-	cache->budget_bytes += BEDROCK_CACHE_STEP_BYTES;
-	cache->spare_bytes += BEDROCK_CACHE_STEP_BYTES;
-	return true;
-}
-
-/* Give steps back that have become spare, down to `keep_bytes` of spare. */
-static void bedrock_cache_lower_budget(struct bedrock_cache *cache, int64_t keep_bytes)
-{
-	while (cache->budget_bytes > BEDROCK_CACHE_BASE_BYTES &&
-	       cache->spare_bytes >= keep_bytes + BEDROCK_CACHE_STEP_BYTES) {
-		cache->budget_bytes -= BEDROCK_CACHE_STEP_BYTES;
-		cache->spare_bytes -= BEDROCK_CACHE_STEP_BYTES;
-		bedrock_sub_relaxed(&bedrock_heap.cache_pool_used_bytes, BEDROCK_CACHE_STEP_BYTES);
-	}
-}
-
 /* Shrink the next class if it has been idle since the last time round. */
 static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_class)
 {
@@ -147,10 +85,10 @@ static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_c
 	}
 	side->has_missed = false;
 	bedrock_cache_return_spare(cache, class_index);
-	bedrock_cache_set_limit(cache, class_index, side->limit / 2);
+	bedrock_budget_set_limit(cache, class_index, side->limit / 2);
 	if (bedrock_cache_magazine(cache, class_index)->room < 0)
 		bedrock_cache_return_hot(cache, class_index);
-	bedrock_cache_lower_budget(cache, BEDROCK_CACHE_STEP_BYTES);
+	bedrock_budget_lower(cache, BEDROCK_CACHE_STEP_BYTES);
 }
 
 static bool bedrock_cache_empty(struct bedrock_cache *cache)
@@ -172,8 +110,8 @@ static void bedrock_cache_shrink(struct bedrock_cache *cache, uint32_t epoch)
 	cache->shrink_epoch = epoch;
 	bedrock_cache_empty(cache);
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++)
-		bedrock_cache_set_limit(cache, i, cache->sides[i].limit / 2);
-	bedrock_cache_lower_budget(cache, 0);
+		bedrock_budget_set_limit(cache, i, cache->sides[i].limit / 2);
+	bedrock_budget_lower(cache, 0);
 }
 
 static void bedrock_cache_note_slow(struct bedrock_cache *cache, unsigned class_index)
@@ -227,12 +165,12 @@ static void bedrock_cache_grow(struct bedrock_cache *cache, unsigned class_index
 		return;
 	int64_t cost_bytes = 2 * (int64_t)block_bytes * ((int64_t)wanted - (int64_t)limit);
 
-	if (cache->spare_bytes < cost_bytes && !bedrock_cache_raise_budget(cache)) {
+	if (cache->spare_bytes < cost_bytes && !bedrock_budget_raise(cache)) {
 		for (int i = 0; i < 4 && cache->spare_bytes < cost_bytes; i++)
 			bedrock_cache_trim_next(cache, class_index);
 	}
 	if (cache->spare_bytes >= cost_bytes)
-		bedrock_cache_set_limit(cache, class_index, wanted);
+		bedrock_budget_set_limit(cache, class_index, wanted);
 }
 
 /*
@@ -504,7 +442,7 @@ static void bedrock_cache_drain(struct bedrock_cache *cache)
 {
 	bedrock_cache_empty(cache);
 	for (unsigned i = 1; i < BEDROCK_CLASS_COUNT; i++)
-		bedrock_cache_set_limit(cache, i, 0);
+		bedrock_budget_set_limit(cache, i, 0);
 }
 
 void bedrock_cache_close(void)
@@ -603,6 +541,6 @@ void bedrock_cache_finish(struct bedrock_cache *cache)
 		cache->sides[i].has_missed = false;
 		cache->sides[i].returns_left = 0;
 	}
-	bedrock_cache_lower_budget(cache, 0);
+	bedrock_budget_lower(cache, 0);
 	cache->left_bytes = 0;
 }
