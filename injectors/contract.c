@@ -9,8 +9,10 @@
  *
  * Deliberately absent: lies of brk, mmap, mprotect, mremap and munmap (no kernel reports success
  * for a mapping it did not change), EAGAIN of mmap and mremap (only for locked memory), and munmap
- * failing where it merely cuts an end off (the map count does not grow), and ENOMEM of mincore
- * (part of the range is not mapped, which an allocator's own memory is).
+ * failing where it merely cuts an end off (the map count does not grow), ENOMEM of mincore
+ * (part of the range is not mapped, which an allocator's own memory is), and lies of
+ * process_madvise (which answers with the bytes that it has advised, so that one would have to read
+ * the ranges).
  *
  * What a call alone does not show is not asked: an mprotect that asks for writing counts as making
  * memory writable, although the memory may have been so before.
@@ -115,6 +117,22 @@ const struct hq_contract_row hq_contract[] = {
 	  "the range stays mapped", "munmap(2) ENOMEM: the split would exceed vm.max_map_count" },
 	{ HQ_CALL_MUNMAP, HQ_ACTION_DELAY, 0, 0, HQ_CONDITION_NONE, "as the call", AFTER_THE_WAIT,
 	  "mmap_lock is held by another thread" },
+
+	{ HQ_CALL_PROCESS_MADVISE, HQ_ACTION_FAIL, EPERM, 0, HQ_CONDITION_NONE, "-1 and EPERM",
+	  NOTHING_CHANGED, "a sandbox's seccomp filter (SECCOMP_RET_ERRNO)" },
+	{ HQ_CALL_PROCESS_MADVISE, HQ_ACTION_FAIL, ENOSYS, 0, HQ_CONDITION_NONE, "-1 and ENOSYS",
+	  NOTHING_CHANGED, "a sandbox's seccomp filter; kernels before 5.10" },
+	{ HQ_CALL_PROCESS_MADVISE, HQ_ACTION_FAIL, EINVAL, 0, HQ_CONDITION_NONE, "-1 and EINVAL",
+	  NOTHING_CHANGED,
+	  "mm/madvise.c: before 6.13 only COLD, PAGEOUT, WILLNEED and COLLAPSE; locked pages" },
+	{ HQ_CALL_PROCESS_MADVISE, HQ_ACTION_FAIL, ENOMEM, 0, HQ_CONDITION_NONE, "-1 and ENOMEM",
+	  "the mapped part of the first range is treated, no other one",
+	  "process_madvise(2) ENOMEM: part of the first range is not mapped" },
+	{ HQ_CALL_PROCESS_MADVISE, HQ_ACTION_FAIL, EAGAIN, 0, HQ_CONDITION_NONE, "-1 and EAGAIN",
+	  "pages of the first range may be partly treated, of no other one",
+	  NOT_HERE "mm/madvise.c: what madvise says of the first range" },
+	{ HQ_CALL_PROCESS_MADVISE, HQ_ACTION_DELAY, 0, 0, HQ_CONDITION_NONE, "as the call",
+	  AFTER_THE_WAIT, "mmap_lock is held by another thread, or direct reclaim" },
 };
 
 const size_t hq_contract_count = sizeof(hq_contract) / sizeof(hq_contract[0]);

@@ -15,7 +15,7 @@ static const long call_numbers[HQ_CALL_COUNT] = {
 	[HQ_CALL_BRK] = SYS_brk,           [HQ_CALL_MADVISE] = SYS_madvise,
 	[HQ_CALL_MINCORE] = SYS_mincore,   [HQ_CALL_MMAP] = SYS_mmap,
 	[HQ_CALL_MPROTECT] = SYS_mprotect, [HQ_CALL_MREMAP] = SYS_mremap,
-	[HQ_CALL_MUNMAP] = SYS_munmap,
+	[HQ_CALL_MUNMAP] = SYS_munmap,     [HQ_CALL_PROCESS_MADVISE] = SYS_process_madvise,
 };
 
 long hq_call_number(enum hq_call call)
@@ -35,6 +35,7 @@ uint64_t hq_call_length(enum hq_call call, const uint64_t args[6])
 {
 	switch (call) {
 	case HQ_CALL_BRK:
+	case HQ_CALL_PROCESS_MADVISE:
 		return 0;
 	case HQ_CALL_MREMAP:
 		return args[2];
@@ -63,13 +64,15 @@ static bool mapping_matches(const struct hq_rule *rule, uint64_t flags)
 
 bool hq_rule_matches(const struct hq_rule *rule, enum hq_call call, const uint64_t args[6])
 {
+	const int advice = hq_call_advice_argument(call);
+
 	if (!(rule->calls & 1u << call))
 		return false;
-	if (call == HQ_CALL_MADVISE && !advice_matches(rule, args[2]))
+	if (advice >= 0 && !advice_matches(rule, args[advice]))
 		return false;
 	if (call == HQ_CALL_MMAP && !mapping_matches(rule, args[3]))
 		return false;
-	if (call == HQ_CALL_BRK)
+	if (!hq_call_has_length(call))
 		return true;
 	const uint64_t length = hq_call_length(call, args);
 
@@ -143,7 +146,8 @@ static bool gate_lets(const struct hq_plane *plane, const struct hq_rule *rule, 
 static const struct hq_contract_row *row_of(const struct hq_rule *rule,
 					    const struct hq_judge_call *call)
 {
-	const int advice = call->call == HQ_CALL_MADVISE ? (int)call->args[2] : -1;
+	const int argument = hq_call_advice_argument(call->call);
+	const int advice = argument >= 0 ? (int)call->args[argument] : -1;
 	const struct hq_contract_row *row = hq_contract_find(
 		call->call, (enum hq_action)rule->action, (int)rule->error, advice);
 
@@ -185,13 +189,14 @@ void hq_judge_record(struct hq_plane_thread *thread, const struct hq_judgement *
 		     const struct hq_judge_call *call, uint64_t time_ns, int64_t result)
 {
 	const int64_t index = hq_ring_reserve(&thread->ring, HQ_PLANE_FAULTS);
+	const int advice = hq_call_advice_argument(call->call);
 
 	if (index < 0)
 		return;
 	thread->faults[index] = (struct hq_fault){
 		.time_ns = time_ns,
 		.n = judgement->n,
-		.args = { call->args[0], call->args[1], call->args[2] },
+		.args = { call->args[0], call->args[1], call->args[advice > 2 ? advice : 2] },
 		.result = result,
 		.rule = judgement->rule_index,
 		.call = call->call,

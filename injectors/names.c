@@ -16,9 +16,11 @@ struct name {
 
 /* Indexed by enum hq_call; NULL-terminated for suggestions. */
 const char *const hq_call_names[] = {
-	[HQ_CALL_BRK] = "brk",       [HQ_CALL_MADVISE] = "madvise",   [HQ_CALL_MINCORE] = "mincore",
-	[HQ_CALL_MMAP] = "mmap",     [HQ_CALL_MPROTECT] = "mprotect", [HQ_CALL_MREMAP] = "mremap",
-	[HQ_CALL_MUNMAP] = "munmap", [HQ_CALL_COUNT] = NULL,
+	[HQ_CALL_BRK] = "brk",           [HQ_CALL_MADVISE] = "madvise",
+	[HQ_CALL_MINCORE] = "mincore",   [HQ_CALL_MMAP] = "mmap",
+	[HQ_CALL_MPROTECT] = "mprotect", [HQ_CALL_MREMAP] = "mremap",
+	[HQ_CALL_MUNMAP] = "munmap",     [HQ_CALL_PROCESS_MADVISE] = "process_madvise",
+	[HQ_CALL_COUNT] = NULL,
 };
 
 static const struct name errnos[] = {

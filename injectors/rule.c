@@ -453,13 +453,16 @@ static int check_contract(const struct hq_rule *rule, enum hq_call call, struct 
 
 static int check_words_fit(const struct hq_rule *rule, struct hq_error *error)
 {
-	if (rule->advices != 0 && rule->calls != 1u << HQ_CALL_MADVISE)
-		return hq_error_set(error, "'advice' needs a rule for madvise alone");
+	if (rule->advices != 0 && rule->calls & ~HQ_CALLS_ADVISING)
+		return hq_error_set(error,
+				    "'advice' needs a rule for madvise, process_madvise or both");
 	if (rule->mapping != HQ_MAPPING_ANY && rule->calls != 1u << HQ_CALL_MMAP)
 		return hq_error_set(error, "'kind' needs a rule for mmap alone");
-	if ((rule->calls & 1u << HQ_CALL_BRK) &&
-	    (rule->length_min != 0 || rule->length_max != UINT64_MAX))
-		return hq_error_set(error, "brk has no length");
+	if (rule->length_min == 0 && rule->length_max == UINT64_MAX)
+		return 0;
+	for (uint32_t call = 0; call < HQ_CALL_COUNT; call++)
+		if ((rule->calls & 1u << call) && !hq_call_has_length((enum hq_call)call))
+			return hq_error_set(error, "%s has no length", hq_call_names[call]);
 	return 0;
 }
 

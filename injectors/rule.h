@@ -11,9 +11,9 @@
  *
  *   RULE     = CALLS { ':' WORD }
  *   CALLS    = call { ',' call }                 brk, madvise, mincore, mmap, mprotect, mremap,
- *                                                munmap
- *   WORD     = 'advice='  name{,name}            madvise only: FREE DONTNEED HUGEPAGE NOHUGEPAGE
- *                                                COLLAPSE WILLNEED COLD PAGEOUT DONTDUMP ...
+ *                                                munmap, process_madvise
+ *   WORD     = 'advice='  name{,name}            madvise, process_madvise: FREE DONTNEED
+ *                                                HUGEPAGE NOHUGEPAGE COLLAPSE WILLNEED COLD ...
  *            | 'length='  SIZE | SIZE..[SIZE] | ..SIZE      length argument (mremap: the new one)
  *            | 'kind='    anonymous | file       mmap only
  *            | 'error='   ERRNO                  fail with it (brk: report the old break)
@@ -49,6 +49,7 @@ enum hq_call {
 	HQ_CALL_MPROTECT,
 	HQ_CALL_MREMAP,
 	HQ_CALL_MUNMAP,
+	HQ_CALL_PROCESS_MADVISE,
 	HQ_CALL_COUNT,
 };
 
@@ -150,7 +151,22 @@ uint64_t hq_thread_key(uint64_t parent_key, uint64_t child_index);
 long hq_call_number(enum hq_call call);
 enum hq_call hq_call_of_number(long number);
 
-/* The length argument of a call (brk has none: 0). */
+/* The length argument of a call, or 0 of one that has none: see hq_call_has_length. */
 uint64_t hq_call_length(enum hq_call call, const uint64_t args[6]);
+
+/* brk has none, and of process_madvise they are in memory. */
+static inline bool hq_call_has_length(enum hq_call call)
+{
+	return call != HQ_CALL_BRK && call != HQ_CALL_PROCESS_MADVISE;
+}
+
+/* Which argument is the advice, or -1 of a call that gives none. */
+static inline int hq_call_advice_argument(enum hq_call call)
+{
+	return call == HQ_CALL_MADVISE ? 2 : call == HQ_CALL_PROCESS_MADVISE ? 3 : -1;
+}
+
+/* Calls that give advice, as a bit set. */
+#define HQ_CALLS_ADVISING (1u << HQ_CALL_MADVISE | 1u << HQ_CALL_PROCESS_MADVISE)
 
 #endif

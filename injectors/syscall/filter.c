@@ -140,13 +140,13 @@ static void test_at_most(struct builder *b, uint32_t offset, uint64_t bound)
 }
 
 /* One comparison for each advice; the last one that fails leads to the next rule. */
-static void test_advice(struct builder *b, uint64_t advices)
+static void test_advice(struct builder *b, int argument, uint64_t advices)
 {
 	uint32_t left = (uint32_t)__builtin_popcountll(advices);
 
 	if (advices == 0)
 		return;
-	load(b, LOW(ARG(2)));
+	load(b, LOW(ARG(argument)));
 	for (uint32_t advice = 0; advice < 64; advice++) {
 		if (!(advices >> advice & 1))
 			continue;
@@ -234,11 +234,11 @@ static void emit_rule(struct builder *b, const struct hq_filter_spec *spec,
 
 		advices = advices && legal ? advices & legal : advices | legal;
 	}
-	if (call == HQ_CALL_MADVISE)
-		test_advice(b, advices);
+	if (hq_call_advice_argument(call) >= 0)
+		test_advice(b, hq_call_advice_argument(call), advices);
 	if (call == HQ_CALL_MMAP)
 		test_mapping(b, rule->mapping);
-	if (call != HQ_CALL_BRK) {
+	if (hq_call_has_length(call)) {
 		test_at_least(b, length_argument(call), rule->length_min);
 		test_at_most(b, length_argument(call), rule->length_max);
 	}

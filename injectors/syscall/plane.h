@@ -27,10 +27,11 @@
 struct hq_fault {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t n;       /* the n-th matching call of the thread */
-	uint64_t args[3]; /* the first three raw arguments */
-	int64_t result;   /* what the caller was told */
-	uint32_t rule;    /* index into the rules */
-	uint32_t call;    /* enum hq_call */
+	/* The first three raw arguments; of process_madvise the advice instead of the third. */
+	uint64_t args[3];
+	int64_t result; /* what the caller was told */
+	uint32_t rule;  /* index into the rules */
+	uint32_t call;  /* enum hq_call */
 };
 
 struct hq_plane_count {

@@ -212,10 +212,11 @@ Test(rule, with_a_bad_unit_is_refused)
 
 Test(rule, whose_words_do_not_fit_its_calls_is_refused)
 {
-	refuses("mmap:advice=FREE:error=ENOMEM", "madvise alone");
-	refuses("mmap,madvise:advice=FREE:delay=1ms", "madvise alone");
+	refuses("mmap:advice=FREE:error=ENOMEM", "madvise, process_madvise or both");
+	refuses("mmap,madvise:advice=FREE:delay=1ms", "madvise, process_madvise or both");
 	refuses("munmap:kind=file:error=ENOMEM", "mmap alone");
 	refuses("brk:length=4KiB:error=ENOMEM", "brk has no length");
+	refuses("process_madvise:length=4KiB:error=ENOMEM", "process_madvise has no length");
 }
 
 Test(rule, that_no_kernel_could_carry_out_is_refused)

@@ -87,6 +87,9 @@ static uint64_t count_in_a_row(const struct hq_observations *observations, pid_t
 
 		if (seen->tid != tid)
 			continue;
+		/* Its ranges are in memory: the same arguments may be about others. */
+		if (seen->fault.call == HQ_CALL_PROCESS_MADVISE)
+			break;
 		if (seen->fault.result >= 0 || seen->fault.call != last->call ||
 		    seen->fault.args[0] != last->args[0] || seen->fault.args[1] != last->args[1])
 			break;

@@ -59,7 +59,7 @@ static void print_last_argument(const struct hq_fault *fault, char text[HQ_UNITS
 {
 	const char *advice = NULL;
 
-	if (fault->call == HQ_CALL_MADVISE && fault->args[2] < 256)
+	if (hq_call_advice_argument((enum hq_call)fault->call) >= 0 && fault->args[2] < 256)
 		advice = hq_advice_name((int)fault->args[2]);
 	if (advice)
 		snprintf(text, HQ_UNITS_TEXT, "%s", advice);

@@ -11,7 +11,7 @@
 
 static bool is_advice(const struct hq_rule_total *rule)
 {
-	return rule->calls == 1u << HQ_CALL_MADVISE;
+	return rule->calls != 0 && !(rule->calls & ~HQ_CALLS_ADVISING);
 }
 
 bool hq_advice_lied(const struct hq_observations *observations)

@@ -46,7 +46,7 @@ static void check_purges(const struct hq_observations *observations, struct hq_f
 	for (size_t i = 0; i < observations->fault_count; i++) {
 		const struct hq_fault_seen *seen = &observations->faults[i];
 
-		if (!hq_fault_is_purge(&seen->fault))
+		if (!hq_fault_is_purge_of_range(&seen->fault))
 			continue;
 		purges++;
 		if (is_whole(&seen->fault, observations->page_bytes))

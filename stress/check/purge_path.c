@@ -55,7 +55,9 @@ static struct purged count_purged(const struct hq_observations *observations)
 		if (!hq_fault_is_purge(fault))
 			continue;
 		purged.calls++;
-		purged.bytes += fault->args[1];
+		/* How much it is of several ranges at once, the call's arguments do not tell. */
+		if (hq_fault_is_purge_of_range(fault))
+			purged.bytes += fault->args[1];
 	}
 	return purged;
 }
@@ -67,7 +69,7 @@ static bool was_slowed_down(const struct hq_observations *observations)
 		const struct hq_rule_total *rule = &observations->rules[i];
 
 		if (rule->action == HQ_ACTION_DELAY && rule->fired > 0 &&
-		    (rule->calls & 1u << HQ_CALL_MADVISE))
+		    (rule->calls & HQ_CALLS_ADVISING))
 			return true;
 	}
 	return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Many refused calls are no retry: one free may give back hundreds of ranges, each refused once.
- * Only a call with the same first two arguments counts as the same.
+ * Only a call with the same first two arguments counts as the same, and none of process_madvise,
+ * whose ranges are in memory.
  */
 #include "stress/host/retry.h"
 
@@ -62,8 +63,9 @@ static const struct hq_fault *fault_at(const struct hq_retry *retry, uint64_t n)
 
 static bool is_same(const struct hq_fault *one, const struct hq_fault *other)
 {
-	return one->call == other->call && one->args[0] == other->args[0] &&
-	       one->args[1] == other->args[1] && other->result < 0;
+	return one->call == other->call && one->call != HQ_CALL_PROCESS_MADVISE &&
+	       one->args[0] == other->args[0] && one->args[1] == other->args[1] &&
+	       other->result < 0;
 }
 
 /* How often the fault was met from there on. */

@@ -10,8 +10,13 @@
 
 bool hq_fault_is_purge(const struct hq_fault *fault)
 {
-	return fault->call == HQ_CALL_MADVISE &&
+	return hq_call_advice_argument((enum hq_call)fault->call) >= 0 &&
 	       (fault->args[2] == MADV_DONTNEED || fault->args[2] == MADV_FREE);
+}
+
+bool hq_fault_is_purge_of_range(const struct hq_fault *fault)
+{
+	return hq_fault_is_purge(fault) && hq_call_has_length((enum hq_call)fault->call);
 }
 
 const struct hq_hist *hq_latency_seen(const struct hq_observations *observations,

@@ -336,8 +336,10 @@ static inline uint64_t hq_since_ns(uint64_t time_ns, uint64_t origin_ns)
 	return time_ns > origin_ns ? time_ns - origin_ns : 0;
 }
 
-/* True for the advice that gives pages back. */
+/* True for the advice that gives pages back, of a range or of several. */
 bool hq_fault_is_purge(const struct hq_fault *fault);
+/* The same of one range, which the first two arguments are. */
+bool hq_fault_is_purge_of_range(const struct hq_fault *fault);
 
 /* Latencies of a call, of one band or of all; NULL if none were recorded. */
 const struct hq_hist *hq_latency_seen(const struct hq_observations *observations,

@@ -32,7 +32,7 @@ static bool gives_back(const struct hq_fault *fault)
 {
 	if (fault->result >= 0 || fault->result < -LAST_ERRNO)
 		return false;
-	return fault->call == HQ_CALL_MUNMAP || hq_fault_is_purge(fault);
+	return fault->call == HQ_CALL_MUNMAP || hq_fault_is_purge_of_range(fault);
 }
 
 /* The whole pages of a call; false for what is no range at all. */
