@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # How fast and how lean allocators are: bench_alloc.py BUILD [--full]. Runs the programs of allocator/bench, and
-# heapquake's insert-scan and recorded traces, on bedrock and its peers in turn, and prints ratios to the best peer of
+# heapquake's memtable and recorded traces, on bedrock and its peers in turn, and prints ratios to the best peer of
 # each row: below 1.00 bedrock leads. Judges nothing. CPU time, not elapsed time, so that a busy machine does little
 # harm; the minima are what to compare. ROUNDS, ROWS=hot,ring,traces, ONLY and PEERS (see bench_peers.py) choose;
 # OUT=FILE.json keeps every sample.
@@ -27,9 +27,9 @@ TRACE_LOOPS = 20
 SETTLED = ("rows", "server", "medium", "large")
 QUANTILES = ("p99", "p99_9", "p99_99")
 # What is expected always holds: to ask for a metric is how to have it in the report.
-INSERT_SCAN = """question: How fast and how lean is work like a database's?
+MEMTABLE = """question: How fast and how lean is work like a database's?
 workload:
-  insert-scan: { rows: %s }
+  memtable: { rows: %s }
 expect:
   - latency.malloc.p99 >= 0ns
   - latency.malloc.p99_99 >= 0ns
@@ -48,11 +48,11 @@ class Bench:
         self.peers = allocators(build)
         only = [name for name in os.environ.get("ROWS", "").split(",") if name]
         names = [os.path.basename(path)[6:] for path in glob.glob(build + "/bench/bench_*") if not path.endswith(".d")]
-        unknown = set(only) - set(names) - {"insert-scan", "traces"}
+        unknown = set(only) - set(names) - {"memtable", "traces"}
         if unknown:
             sys.exit("ROWS: there is no " + ", ".join(sorted(unknown)))
         self.rows = [name for name in sorted(names) if not only or name in only]
-        self.is_scanning = not only or "insert-scan" in only
+        self.is_scanning = not only or "memtable" in only
         paths = glob.glob("scenarios/traces/*.hqtrace") if not only or "traces" in only else []
         self.traces = [os.path.basename(path).partition(".")[0] for path in sorted(paths)]
         self.scan_rows = "60k" if is_full else "15k"
@@ -114,7 +114,7 @@ class Bench:
     def measure_scan(self):
         samples = {peer: [] for peer in self.peers}
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write(INSERT_SCAN % self.scan_rows)
+            file.write(MEMTABLE % self.scan_rows)
             file.flush()
             for peer in turns(self.peers, self.rounds):
                 figures = self.scan(peer, file.name)
@@ -213,7 +213,7 @@ def report_traces(bench, samples):
 def report_scan(bench, samples):
     peers = list(bench.peers)
     # A process that also records: the host's own share is the same for all of them.
-    print_head("insert-scan, with heapquake's host: ratio to the best peer (latencies: medians and minima)", peers)
+    print_head("memtable, with heapquake's host: ratio to the best peer (latencies: medians and minima)", peers)
     print_row("CPU", {peer: least(samples[peer], "cpu.total") for peer in peers}, "ns")
     lean = {}
     for peer in peers:
@@ -243,8 +243,8 @@ def main():
         kept["traces"] = bench.measure_traces()
         report_traces(bench, kept["traces"])
     if bench.is_scanning:
-        kept["insert_scan"] = bench.measure_scan()
-        report_scan(bench, kept["insert_scan"])
+        kept["memtable"] = bench.measure_scan()
+        report_scan(bench, kept["memtable"])
     if os.environ.get("OUT"):
         with open(os.environ["OUT"], "w") as file:
             json.dump({"schema_version": 1, "rounds": bench.rounds, "scale": int(bench.scale), **kept}, file, indent=1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How long single calls of malloc and free take while rows are inserted and flushed, as in the
- * workload insert-scan: clients build tables of rows of a few fields, and a flusher reads full ones
+ * workload memtable: clients build tables of rows of a few fields, and a flusher reads full ones
  * and frees nine rows of ten, in an order that has nothing to do with that of their birth; the
  * client frees the tenth. Each batch of rows has two large blocks of its own.
  *

@@ -191,9 +191,9 @@ Test(host_preload, refusals_at_random_are_lived_with_in_idle_decay)
 	expect_lived_with("idle-decay", "burst=4MiB hold=0 pause=0");
 }
 
-Test(host_preload, refusals_at_random_are_lived_with_in_insert_scan)
+Test(host_preload, refusals_at_random_are_lived_with_in_memtables)
 {
-	expect_lived_with("insert-scan", "rows=5k budget=256KiB scan-share=50%");
+	expect_lived_with("memtable", "rows=5k budget=256KiB scan-share=50%");
 }
 
 Test(host_preload, the_object_that_provides_malloc_is_named)
@@ -206,12 +206,12 @@ Test(host_preload, the_object_that_provides_malloc_is_named)
 
 Test(host_preload, the_number_of_requests_does_not_depend_on_the_allocator)
 {
-	run("insert-scan", "rows=3k budget=256KiB", "lib_null_allocator");
+	run("memtable", "rows=3k budget=256KiB", "lib_null_allocator");
 	const uint64_t mallocs = sum_of("mallocs");
 
 	stop();
 	start();
-	run("insert-scan", "rows=3k budget=256KiB", "");
+	run("memtable", "rows=3k budget=256KiB", "");
 	cr_assert_gt(mallocs, 0);
 	cr_assert_eq(sum_of("mallocs"), mallocs);
 }

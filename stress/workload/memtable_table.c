@@ -4,7 +4,7 @@
  * pointers and cannot be stamped, so each carries a seal over its content; it is checked before a
  * pointer in it is followed, so that damage ends in a report and not in a crash of the host.
  */
-#include "stress/workload/insert_scan.h"
+#include "stress/workload/memtable.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ static uint64_t mix(uint64_t value)
 	return value ^ (value >> 32);
 }
 
-uint64_t insert_scan_checksum(uint64_t sum, const void *memory, uint64_t size)
+uint64_t memtable_checksum(uint64_t sum, const void *memory, uint64_t size)
 {
 	const uint8_t *const bytes = memory;
 	uint64_t offset = 0;
@@ -37,28 +37,28 @@ uint64_t insert_scan_checksum(uint64_t sum, const void *memory, uint64_t size)
 
 static uint64_t row_size(uint64_t field_count)
 {
-	return sizeof(struct insert_scan_row) + field_count * sizeof(struct hq_block);
+	return sizeof(struct memtable_row) + field_count * sizeof(struct hq_block);
 }
 
-static uint64_t row_seal(const struct insert_scan_row *row)
+static uint64_t row_seal(const struct memtable_row *row)
 {
 	uint64_t seal = mix(row->key) ^ mix(row->bytes + 1) ^ mix(row->field_count + 2);
 
-	return insert_scan_checksum(seal, row->fields, row->field_count * sizeof(row->fields[0]));
+	return memtable_checksum(seal, row->fields, row->field_count * sizeof(row->fields[0]));
 }
 
 static uint64_t node_size(uint64_t height)
 {
-	return sizeof(struct insert_scan_node) + height * sizeof(struct insert_scan_node *);
+	return sizeof(struct memtable_node) + height * sizeof(struct memtable_node *);
 }
 
 /* Each link enters by itself, so that changing one is a matter of two terms. */
-static uint64_t link_term(const struct insert_scan_node *to, uint64_t level)
+static uint64_t link_term(const struct memtable_node *to, uint64_t level)
 {
 	return mix((uint64_t)(uintptr_t)to + (level << 56));
 }
 
-static uint64_t node_seal(const struct insert_scan_node *node)
+static uint64_t node_seal(const struct memtable_node *node)
 {
 	uint64_t seal =
 		mix(node->key) ^ mix((uint64_t)(uintptr_t)node->row + 1) ^ mix(node->height + 2);
@@ -68,24 +68,24 @@ static uint64_t node_seal(const struct insert_scan_node *node)
 	return seal;
 }
 
-static void set_link(struct insert_scan_node *node, uint64_t level, struct insert_scan_node *to)
+static void set_link(struct memtable_node *node, uint64_t level, struct memtable_node *to)
 {
 	node->seal ^= link_term(node->next[level], level) ^ link_term(to, level);
 	node->next[level] = to;
 }
 
-static bool height_is_possible(const struct insert_scan_node *node)
+static bool height_is_possible(const struct memtable_node *node)
 {
-	return node->height >= 1 && node->height <= INSERT_SCAN_HEIGHT;
+	return node->height >= 1 && node->height <= MEMTABLE_HEIGHT;
 }
 
-static bool node_is_whole(const struct insert_scan_node *node)
+static bool node_is_whole(const struct memtable_node *node)
 {
 	return height_is_possible(node) && node->seal == node_seal(node);
 }
 
-static void report_node(struct insert_scan *self, struct insert_scan_table *table,
-			const struct insert_scan_node *node)
+static void report_node(struct memtable *self, struct memtable_table *table,
+			const struct memtable_node *node)
 {
 	if (hq_load_relaxed(&table->broken) == 0)
 		hq_heap_wrong_data(self->heap, node, node->seal,
@@ -93,19 +93,18 @@ static void report_node(struct insert_scan *self, struct insert_scan_table *tabl
 	hq_store_relaxed(&table->broken, 1);
 }
 
-bool insert_scan_row_is_whole(struct insert_scan *self, const struct insert_scan_node *node)
+bool memtable_row_is_whole(struct memtable *self, const struct memtable_node *node)
 {
-	const struct insert_scan_row *const row = node->row;
+	const struct memtable_row *const row = node->row;
 
-	if (row->key == node->key && row->field_count <= INSERT_SCAN_FIELDS &&
+	if (row->key == node->key && row->field_count <= MEMTABLE_FIELDS &&
 	    row->seal == row_seal(row))
 		return true;
 	hq_heap_wrong_data(self->heap, row, node->key, row->key);
 	return false;
 }
 
-void insert_scan_expect_rows(struct insert_scan *self, const struct insert_scan_table *table,
-			     uint64_t seen)
+void memtable_expect_rows(struct memtable *self, const struct memtable_table *table, uint64_t seen)
 {
 	if (seen != table->rows && hq_load_relaxed(&table->broken) == 0)
 		hq_heap_wrong_data(self->heap, table, table->rows, seen);
@@ -118,17 +117,17 @@ void insert_scan_expect_rows(struct insert_scan *self, const struct insert_scan_
  * broken allocator may give out a field over the row that describes it.
  */
 struct fields {
-	struct hq_block blocks[INSERT_SCAN_FIELDS];
+	struct hq_block blocks[MEMTABLE_FIELDS];
 	uint64_t count;
 };
 
-static void free_fields(struct insert_scan *self, struct fields *fields)
+static void free_fields(struct memtable *self, struct fields *fields)
 {
 	for (uint64_t i = 0; i < fields->count; i++)
 		hq_block_free(self->heap, &fields->blocks[i]);
 }
 
-static bool make_fields(struct insert_scan *self, const struct insert_scan_shape *shape,
+static bool make_fields(struct memtable *self, const struct memtable_shape *shape,
 			struct fields *fields)
 {
 	for (fields->count = 0; fields->count < shape->field_count; fields->count++) {
@@ -142,7 +141,7 @@ static bool make_fields(struct insert_scan *self, const struct insert_scan_shape
 }
 
 /* The row must be whole. */
-static void free_row(struct insert_scan *self, struct insert_scan_row *row)
+static void free_row(struct memtable *self, struct memtable_row *row)
 {
 	struct fields fields;
 
@@ -152,10 +151,9 @@ static void free_row(struct insert_scan *self, struct insert_scan_row *row)
 	hq_heap_free(self->heap, row, row_size(fields.count));
 }
 
-static struct insert_scan_row *make_row(struct insert_scan *self,
-					const struct insert_scan_shape *shape)
+static struct memtable_row *make_row(struct memtable *self, const struct memtable_shape *shape)
 {
-	struct insert_scan_row *const row = hq_heap_alloc(self->heap, row_size(shape->field_count));
+	struct memtable_row *const row = hq_heap_alloc(self->heap, row_size(shape->field_count));
 	struct fields fields;
 
 	if (row == NULL)
@@ -164,22 +162,22 @@ static struct insert_scan_row *make_row(struct insert_scan *self,
 		hq_heap_free(self->heap, row, row_size(shape->field_count));
 		return NULL;
 	}
-	*row = (struct insert_scan_row){ .key = shape->key,
-					 .bytes = shape->bytes,
-					 .field_count = shape->field_count };
+	*row = (struct memtable_row){ .key = shape->key,
+				      .bytes = shape->bytes,
+				      .field_count = shape->field_count };
 	memcpy(row->fields, fields.blocks, fields.count * sizeof(fields.blocks[0]));
 	row->seal = row_seal(row);
 	return row;
 }
 
-static struct insert_scan_node *make_node(struct insert_scan *self, struct insert_scan_row *row,
-					  uint64_t height)
+static struct memtable_node *make_node(struct memtable *self, struct memtable_row *row,
+				       uint64_t height)
 {
-	struct insert_scan_node *const node = hq_heap_alloc(self->heap, node_size(height));
+	struct memtable_node *const node = hq_heap_alloc(self->heap, node_size(height));
 
 	if (node == NULL)
 		return NULL;
-	*node = (struct insert_scan_node){ .key = row->key, .row = row, .height = height };
+	*node = (struct memtable_node){ .key = row->key, .row = row, .height = height };
 	memset(node->next, 0, height * sizeof(node->next[0]));
 	node->seal = node_seal(node);
 	return node;
@@ -189,22 +187,22 @@ static struct insert_scan_node *make_node(struct insert_scan *self, struct inser
 
 /* Where a key belongs: on each level the last node before it, NULL for the head. */
 struct place {
-	struct insert_scan_node *before[INSERT_SCAN_HEIGHT];
+	struct memtable_node *before[MEMTABLE_HEIGHT];
 };
 
-static struct insert_scan_node *link_of(const struct insert_scan_table *table,
-					const struct insert_scan_node *node, uint64_t level)
+static struct memtable_node *link_of(const struct memtable_table *table,
+				     const struct memtable_node *node, uint64_t level)
 {
 	return node != NULL ? node->next[level] : table->head[level];
 }
 
-static bool find_place(struct insert_scan *self, struct insert_scan_table *table, uint64_t key,
+static bool find_place(struct memtable *self, struct memtable_table *table, uint64_t key,
 		       struct place *place)
 {
-	struct insert_scan_node *before = NULL;
+	struct memtable_node *before = NULL;
 
-	for (uint64_t level = INSERT_SCAN_HEIGHT; level-- > 0;) {
-		struct insert_scan_node *next = link_of(table, before, level);
+	for (uint64_t level = MEMTABLE_HEIGHT; level-- > 0;) {
+		struct memtable_node *next = link_of(table, before, level);
 
 		while (next != NULL) {
 			if (!node_is_whole(next)) {
@@ -221,11 +219,11 @@ static bool find_place(struct insert_scan *self, struct insert_scan_table *table
 	return true;
 }
 
-static void link_in(struct insert_scan_table *table, const struct place *place,
-		    struct insert_scan_node *node)
+static void link_in(struct memtable_table *table, const struct place *place,
+		    struct memtable_node *node)
 {
 	for (uint64_t level = 0; level < node->height; level++) {
-		struct insert_scan_node *const before = place->before[level];
+		struct memtable_node *const before = place->before[level];
 
 		set_link(node, level, link_of(table, before, level));
 		if (before != NULL)
@@ -236,11 +234,11 @@ static void link_in(struct insert_scan_table *table, const struct place *place,
 	table->rows++;
 }
 
-bool insert_scan_insert(struct insert_scan *self, struct insert_scan_table *table,
-			const struct insert_scan_shape *shape)
+bool memtable_insert(struct memtable *self, struct memtable_table *table,
+		     const struct memtable_shape *shape)
 {
-	struct insert_scan_row *const row = make_row(self, shape);
-	struct insert_scan_node *node;
+	struct memtable_row *const row = make_row(self, shape);
+	struct memtable_node *node;
 	struct place place;
 
 	if (row == NULL)
@@ -256,10 +254,10 @@ bool insert_scan_insert(struct insert_scan *self, struct insert_scan_table *tabl
 	return true;
 }
 
-struct insert_scan_node *insert_scan_next(struct insert_scan *self, struct insert_scan_table *table,
-					  const struct insert_scan_node *node)
+struct memtable_node *memtable_next(struct memtable *self, struct memtable_table *table,
+				    const struct memtable_node *node)
 {
-	struct insert_scan_node *const next = link_of(table, node, 0);
+	struct memtable_node *const next = link_of(table, node, 0);
 
 	if (next == NULL)
 		return NULL;
@@ -272,30 +270,30 @@ struct insert_scan_node *insert_scan_next(struct insert_scan *self, struct inser
 
 /* ---- the end of rows ---- */
 
-void insert_scan_free_node(struct insert_scan *self, struct insert_scan_node *node)
+void memtable_free_node(struct memtable *self, struct memtable_node *node)
 {
 	const uint64_t size = node_size(node->height);
 
-	if (insert_scan_row_is_whole(self, node))
+	if (memtable_row_is_whole(self, node))
 		free_row(self, node->row);
 	hq_heap_free(self->heap, node, size);
 }
 
-void insert_scan_clear(struct insert_scan *self, struct insert_scan_table *table,
-		       bool (*mine)(const struct insert_scan *self, uint64_t key))
+void memtable_clear(struct memtable *self, struct memtable_table *table,
+		    bool (*mine)(const struct memtable *self, uint64_t key))
 {
-	struct insert_scan_node *node = insert_scan_next(self, table, NULL);
-	struct insert_scan_node *last = NULL;
+	struct memtable_node *node = memtable_next(self, table, NULL);
+	struct memtable_node *last = NULL;
 	uint64_t seen = 0;
 
 	table->leftover = NULL;
 	while (node != NULL) {
-		struct insert_scan_node *const next = insert_scan_next(self, table, node);
+		struct memtable_node *const next = memtable_next(self, table, node);
 
 		if (++seen % ALIVE_EVERY == 0)
 			hq_heap_alive(self->heap);
 		if (mine == NULL || mine(self, node->key)) {
-			insert_scan_free_node(self, node);
+			memtable_free_node(self, node);
 		} else {
 			if (last != NULL)
 				set_link(last, 0, node);
@@ -306,13 +304,13 @@ void insert_scan_clear(struct insert_scan *self, struct insert_scan_table *table
 		}
 		node = next;
 	}
-	insert_scan_expect_rows(self, table, seen);
+	memtable_expect_rows(self, table, seen);
 	memset(table->head, 0, sizeof(table->head));
 }
 
-void insert_scan_free_leftover(struct insert_scan *self, struct insert_scan_table *table)
+void memtable_free_leftover(struct memtable *self, struct memtable_table *table)
 {
-	struct insert_scan_node *node = table->leftover;
+	struct memtable_node *node = table->leftover;
 
 	table->leftover = NULL;
 	while (node != NULL) {
@@ -320,9 +318,9 @@ void insert_scan_free_leftover(struct insert_scan *self, struct insert_scan_tabl
 			report_node(self, table, node);
 			return;
 		}
-		struct insert_scan_node *const next = node->next[0];
+		struct memtable_node *const next = node->next[0];
 
-		insert_scan_free_node(self, node);
+		memtable_free_node(self, node);
 		node = next;
 	}
 }

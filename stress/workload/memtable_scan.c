@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scanner of insert-scan: reads rows in key order. Each row is decoded into a temporary buffer of
+ * A scanner of memtable: reads rows in key order. Each row is decoded into a temporary buffer of
  * its own; buffers are freed in groups of 64, as a result set is handed to a client page by page.
  * It reads chosen memtables while others insert, and after the last insert, several times, what is
  * left: the last memtable of each client and the blocks that the flushers keep.
  */
-#include "stress/workload/insert_scan.h"
+#include "stress/workload/memtable.h"
 
 #include <string.h>
 
@@ -24,15 +24,14 @@ struct scan {
 	uint32_t count;
 };
 
-static void verify_fields(struct insert_scan *self, const struct insert_scan_row *row)
+static void verify_fields(struct memtable *self, const struct memtable_row *row)
 {
 	for (uint64_t i = 0; i < row->field_count; i++)
 		hq_block_verify(self->heap, &row->fields[i]);
 }
 
 /* False: refused. */
-static bool decode(struct insert_scan *self, const struct insert_scan_row *row,
-		   struct decoded *decoded)
+static bool decode(struct memtable *self, const struct memtable_row *row, struct decoded *decoded)
 {
 	uint64_t used = 0;
 
@@ -44,15 +43,15 @@ static bool decode(struct insert_scan *self, const struct insert_scan_row *row,
 		memcpy(decoded->memory + used, row->fields[i].address, row->fields[i].size);
 		used += row->fields[i].size;
 	}
-	decoded->checksum = insert_scan_checksum(0, decoded->memory, decoded->size);
+	decoded->checksum = memtable_checksum(0, decoded->memory, decoded->size);
 	return true;
 }
 
-static void end_group(struct insert_scan *self, struct scan *scan)
+static void end_group(struct memtable *self, struct scan *scan)
 {
 	for (uint32_t i = 0; i < scan->count; i++) {
 		const struct decoded *const decoded = &scan->group[i];
-		const uint64_t checksum = insert_scan_checksum(0, decoded->memory, decoded->size);
+		const uint64_t checksum = memtable_checksum(0, decoded->memory, decoded->size);
 
 		if (checksum != decoded->checksum)
 			hq_heap_wrong_data(self->heap, decoded->memory, decoded->checksum,
@@ -63,7 +62,7 @@ static void end_group(struct insert_scan *self, struct scan *scan)
 	hq_heap_op_end(self->heap);
 }
 
-static void scan_row(struct insert_scan *self, struct scan *scan, const struct insert_scan_row *row)
+static void scan_row(struct memtable *self, struct scan *scan, const struct memtable_row *row)
 {
 	if (scan->count == 0)
 		hq_heap_op_begin(self->heap);
@@ -77,9 +76,9 @@ static void scan_row(struct insert_scan *self, struct scan *scan, const struct i
 }
 
 /* Reads a memtable that nobody changes. A scan whose result buffer is refused is given up. */
-static void scan_table(struct insert_scan *self, struct insert_scan_table *table)
+static void scan_table(struct memtable *self, struct memtable_table *table)
 {
-	const struct insert_scan_node *node = NULL;
+	const struct memtable_node *node = NULL;
 	struct scan scan = { .count = 0 };
 	struct hq_block result;
 	uint64_t seen = 0;
@@ -88,25 +87,25 @@ static void scan_table(struct insert_scan *self, struct insert_scan_table *table
 		hq_heap_missed(self->heap);
 		return;
 	}
-	while ((node = insert_scan_next(self, table, node)) != NULL && !hq_host_stopping()) {
+	while ((node = memtable_next(self, table, node)) != NULL && !hq_host_stopping()) {
 		seen++;
-		if (insert_scan_row_is_whole(self, node))
+		if (memtable_row_is_whole(self, node))
 			scan_row(self, &scan, node->row);
 	}
 	if (scan.count > 0)
 		end_group(self, &scan);
 	if (node == NULL)
-		insert_scan_expect_rows(self, table, seen);
+		memtable_expect_rows(self, table, seen);
 	hq_block_free(self->heap, &result);
 }
 
-static void scan_frozen(struct insert_scan *self, uint32_t index, uint64_t number)
+static void scan_frozen(struct memtable *self, uint32_t index, uint64_t number)
 {
-	struct insert_scan_client *const client = &self->shared->clients[index];
-	struct insert_scan_table *const table = &client->slots[number % INSERT_SCAN_SLOTS];
+	struct memtable_client *const client = &self->shared->clients[index];
+	struct memtable_table *const table = &client->slots[number % MEMTABLE_SLOTS];
 
-	if (!insert_scan_is_chosen(self, index, number) ||
-	    insert_scan_scanner_of(self, index, number) != self->index)
+	if (!memtable_is_chosen(self, index, number) ||
+	    memtable_scanner_of(self, index, number) != self->index)
 		return;
 	scan_table(self, table);
 	/* Pairs with the acquire in the flusher, which frees the rows next. */
@@ -114,17 +113,17 @@ static void scan_frozen(struct insert_scan *self, uint32_t index, uint64_t numbe
 }
 
 /* The memtables of that number of all clients. False: there are no more, or the run is to stop. */
-static bool scan_number(struct insert_scan *self, uint64_t number)
+static bool scan_number(struct memtable *self, uint64_t number)
 {
 	bool any = false;
 
 	for (uint32_t client = 0; client < self->options->threads; client++) {
-		switch (insert_scan_await_frozen(self, client, number)) {
-		case INSERT_SCAN_STOPPED:
+		switch (memtable_await_frozen(self, client, number)) {
+		case MEMTABLE_STOPPED:
 			return false;
-		case INSERT_SCAN_NEVER:
+		case MEMTABLE_NEVER:
 			break;
-		case INSERT_SCAN_FROZEN:
+		case MEMTABLE_FROZEN:
 			any = true;
 			scan_frozen(self, client, number);
 		}
@@ -132,43 +131,43 @@ static bool scan_number(struct insert_scan *self, uint64_t number)
 	return any;
 }
 
-static bool await_flushers(struct insert_scan *self)
+static bool await_flushers(struct memtable *self)
 {
 	for (uint32_t i = 0; i < self->options->flushers; i++) {
 		/* Pairs with the release at the end of the flusher. */
 		while (hq_load_acquire(&self->shared->flushers[i].done) == 0) {
-			if (!insert_scan_wait())
+			if (!memtable_wait())
 				return false;
 		}
 	}
 	return true;
 }
 
-static void scan_blocks(struct insert_scan *self)
+static void scan_blocks(struct memtable *self)
 {
 	for (uint32_t i = 0; i < self->options->flushers; i++) {
-		const struct insert_scan_flusher *const flusher = &self->shared->flushers[i];
+		const struct memtable_flusher *const flusher = &self->shared->flushers[i];
 
 		for (uint64_t j = 0; j < flusher->count; j++) {
 			hq_heap_op_begin(self->heap);
-			insert_scan_verify_block(self, &flusher->blocks[j]);
+			memtable_verify_block(self, &flusher->blocks[j]);
 			hq_heap_op_end(self->heap);
 		}
 	}
 }
 
-static void scan_rest(struct insert_scan *self)
+static void scan_rest(struct memtable *self)
 {
 	for (uint32_t i = 0; i < self->options->threads; i++) {
-		struct insert_scan_client *const client = &self->shared->clients[i];
+		struct memtable_client *const client = &self->shared->clients[i];
 		const uint64_t last = hq_load_acquire(&client->frozen);
 
-		scan_table(self, &client->slots[last % INSERT_SCAN_SLOTS]);
+		scan_table(self, &client->slots[last % MEMTABLE_SLOTS]);
 	}
 	scan_blocks(self);
 }
 
-void insert_scan_scanner_run(struct insert_scan *self)
+void memtable_scanner_run(struct memtable *self)
 {
 	for (uint64_t number = 0; scan_number(self, number); number++)
 		;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client of insert-scan: batches of rows into memtables. Each batch has a request buffer and an
+ * A client of memtable: batches of rows into memtables. Each batch has a request buffer and an
  * arena, both freed after it, as a server would have them. When either is refused the whole batch
  * is given up; when memory for a row is refused, that row is.
  *
  * A batch is drawn from a stream of its own and its bytes count towards the budget even where they
  * were refused, so a refusal shifts neither later rows nor where memtables end.
  */
-#include "stress/workload/insert_scan.h"
+#include "stress/workload/memtable.h"
 
 #define REQUEST_MIN_BYTES (16u * 1024u)
 #define REQUEST_MAX_BYTES (256u * 1024u)
 #define ARENA_MIN_BYTES   (64u * 1024u)
 #define ARENA_MAX_BYTES   (1024u * 1024u)
 
-static struct insert_scan_client *client_of(const struct insert_scan *self)
+static struct memtable_client *client_of(const struct memtable *self)
 {
 	return &self->shared->clients[self->index];
 }
@@ -22,13 +22,13 @@ static struct insert_scan_client *client_of(const struct insert_scan *self)
 /* One level more with a chance of a quarter. */
 static uint64_t draw_height(struct hq_random *random)
 {
-	const uint64_t bits = hq_random_next(random) | 1ull << 2 * (INSERT_SCAN_HEIGHT - 1);
+	const uint64_t bits = hq_random_next(random) | 1ull << 2 * (MEMTABLE_HEIGHT - 1);
 
 	return 1 + (uint64_t)__builtin_ctzll(bits) / 2;
 }
 
-static void draw_row(const struct insert_scan_options *chosen, struct hq_random *random,
-		     struct insert_scan_shape *shape)
+static void draw_row(const struct memtable_options *chosen, struct hq_random *random,
+		     struct memtable_shape *shape)
 {
 	shape->key = hq_random_next(random);
 	shape->height = draw_height(random);
@@ -42,21 +42,21 @@ static void draw_row(const struct insert_scan_options *chosen, struct hq_random 
 }
 
 /* The rows of one batch. With `given` false they are only drawn. */
-static void insert_rows(struct insert_scan *self, struct insert_scan_table *table,
+static void insert_rows(struct memtable *self, struct memtable_table *table,
 			struct hq_random *random, uint64_t rows, bool given)
 {
-	struct insert_scan_shape shape;
+	struct memtable_shape shape;
 
 	for (uint64_t i = 0; i < rows; i++) {
 		draw_row(self->options, random, &shape);
 		table->bytes += shape.bytes;
 		if (given && hq_load_relaxed(&table->broken) == 0 &&
-		    !insert_scan_insert(self, table, &shape))
+		    !memtable_insert(self, table, &shape))
 			hq_heap_missed(self->heap);
 	}
 }
 
-static void insert_batch(struct insert_scan *self, struct insert_scan_table *table, uint64_t number,
+static void insert_batch(struct memtable *self, struct memtable_table *table, uint64_t number,
 			 uint64_t rows)
 {
 	static const struct hq_sizes request_sizes = { .min_bytes = REQUEST_MIN_BYTES,
@@ -65,8 +65,7 @@ static void insert_batch(struct insert_scan *self, struct insert_scan_table *tab
 	static const struct hq_sizes arena_sizes = { .min_bytes = ARENA_MIN_BYTES,
 						     .max_bytes = ARENA_MAX_BYTES,
 						     .shape = HQ_SIZES_LOG };
-	struct hq_random random =
-		hq_random_stream(self->seed + number, self->index, INSERT_SCAN_ROWS);
+	struct hq_random random = hq_random_stream(self->seed + number, self->index, MEMTABLE_ROWS);
 	const uint64_t request_bytes = hq_random_size(&random, &request_sizes);
 	const uint64_t arena_bytes = hq_random_size(&random, &arena_sizes);
 	struct hq_block request, arena = { .address = NULL };
@@ -84,34 +83,34 @@ static void insert_batch(struct insert_scan *self, struct insert_scan_table *tab
 }
 
 /* An empty memtable for the next number, once its slot is free. NULL: the run is to stop. */
-static struct insert_scan_table *open_table(struct insert_scan *self, uint64_t number)
+static struct memtable_table *open_table(struct memtable *self, uint64_t number)
 {
-	struct insert_scan_client *const client = client_of(self);
-	struct insert_scan_table *const table = &client->slots[number % INSERT_SCAN_SLOTS];
+	struct memtable_client *const client = client_of(self);
+	struct memtable_table *const table = &client->slots[number % MEMTABLE_SLOTS];
 
 	/* Pairs with the release in the flusher: the slot's former rows are freed, or leftovers. */
-	while (hq_load_acquire(&client->flushed) + INSERT_SCAN_SLOTS <= number) {
-		if (!insert_scan_wait())
+	while (hq_load_acquire(&client->flushed) + MEMTABLE_SLOTS <= number) {
+		if (!memtable_wait())
 			return NULL;
 	}
-	insert_scan_free_leftover(self, table);
-	*table = (struct insert_scan_table){ .number = number };
+	memtable_free_leftover(self, table);
+	*table = (struct memtable_table){ .number = number };
 	return table;
 }
 
-static void freeze(struct insert_scan *self, struct insert_scan_table *table)
+static void freeze(struct memtable *self, struct memtable_table *table)
 {
-	const bool chosen = insert_scan_is_chosen(self, self->index, table->number);
+	const bool chosen = memtable_is_chosen(self, self->index, table->number);
 
 	hq_store_relaxed(&table->scanned, chosen ? 0 : 1);
-	/* Pairs with the acquire in insert_scan_await_frozen: the memtable is whole. */
+	/* Pairs with the acquire in memtable_await_frozen: the memtable is whole. */
 	hq_store_release(&client_of(self)->frozen, table->number + 1);
 }
 
-static void insert_all(struct insert_scan *self)
+static void insert_all(struct memtable *self)
 {
-	const struct insert_scan_options *const chosen = self->options;
-	struct insert_scan_table *table = open_table(self, 0);
+	const struct memtable_options *const chosen = self->options;
+	struct memtable_table *table = open_table(self, 0);
 	uint64_t left = chosen->rows;
 
 	for (uint64_t number = 0; left > 0 && !hq_host_stopping(); number++) {
@@ -128,7 +127,7 @@ static void insert_all(struct insert_scan *self)
 	}
 }
 
-void insert_scan_client_run(struct insert_scan *self)
+void memtable_client_run(struct memtable *self)
 {
 	insert_all(self);
 	/* Pairs with the acquires of flushers and scanners: the last memtable is whole. */
@@ -136,17 +135,17 @@ void insert_scan_client_run(struct insert_scan *self)
 }
 
 /* After an early end there may be frozen memtables that no flusher has come to. */
-void insert_scan_client_release(struct insert_scan *self)
+void memtable_client_release(struct memtable *self)
 {
-	struct insert_scan_client *const client = client_of(self);
+	struct memtable_client *const client = client_of(self);
 	const uint64_t flushed = hq_load_acquire(&client->flushed);
 
-	for (uint32_t i = 0; i < INSERT_SCAN_SLOTS; i++) {
-		struct insert_scan_table *const table = &client->slots[i];
+	for (uint32_t i = 0; i < MEMTABLE_SLOTS; i++) {
+		struct memtable_table *const table = &client->slots[i];
 
 		if (table->number < flushed)
-			insert_scan_free_leftover(self, table);
+			memtable_free_leftover(self, table);
 		else
-			insert_scan_clear(self, table, NULL);
+			memtable_clear(self, table, NULL);
 	}
 }

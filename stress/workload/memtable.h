@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The workload insert-scan from the inside. Nouns:
+ * The workload memtable from the inside. Nouns:
  *
  *   field     one stamped allocation of random size
  *   row       key and fields; one allocation, sealed
@@ -9,7 +9,7 @@
  *   block     256 KiB of encoded rows, made by a flusher and kept for a while
  *
  * A client fills memtables 0, 1, 2 ... and freezes each when it is full; memtable n lives in slot
- * n % INSERT_SCAN_SLOTS of its client until a flusher has encoded it and freed its rows. A scanner
+ * n % MEMTABLE_SLOTS of its client until a flusher has encoded it and freed its rows. A scanner
  * may read a frozen memtable meanwhile; the flusher waits for it before it frees.
  *
  * Flushers and scanners take memtables in the order of (number, client), never in the order of
@@ -22,8 +22,8 @@
  * `scanned`, the flusher everything else from then until `flushed` (release), then the client
  * again. Whoever finds damage sets `broken`.
  */
-#ifndef HQ_STRESS_WORKLOAD_INSERT_SCAN_H
-#define HQ_STRESS_WORKLOAD_INSERT_SCAN_H
+#ifndef HQ_STRESS_WORKLOAD_MEMTABLE_H
+#define HQ_STRESS_WORKLOAD_MEMTABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,13 +33,13 @@
 #include "stress/workload/heap.h"
 #include "stress/workload/workload.h"
 
-#define INSERT_SCAN_SLOTS       3u
-#define INSERT_SCAN_HEIGHT      12u
-#define INSERT_SCAN_FIELDS      64u
-#define INSERT_SCAN_BLOCK_BYTES (256u * 1024u)
-#define INSERT_SCAN_BLOCKS      4096u /* that a flusher can keep */
+#define MEMTABLE_SLOTS       3u
+#define MEMTABLE_HEIGHT      12u
+#define MEMTABLE_FIELDS      64u
+#define MEMTABLE_BLOCK_BYTES (256u * 1024u)
+#define MEMTABLE_BLOCKS      4096u /* that a flusher can keep */
 
-struct insert_scan_options {
+struct memtable_options {
 	uint64_t threads;
 	uint64_t flushers;
 	uint64_t scanners;
@@ -55,7 +55,7 @@ struct insert_scan_options {
 	uint64_t cache;
 };
 
-struct insert_scan_row {
+struct memtable_row {
 	uint64_t key;
 	uint64_t bytes; /* of all fields */
 	uint64_t seal;
@@ -63,26 +63,26 @@ struct insert_scan_row {
 	struct hq_block fields[];
 };
 
-struct insert_scan_node {
+struct memtable_node {
 	uint64_t key;
-	struct insert_scan_row *row;
+	struct memtable_row *row;
 	uint64_t seal;
 	uint64_t height;
-	struct insert_scan_node *next[];
+	struct memtable_node *next[];
 };
 
-struct insert_scan_table {
-	struct insert_scan_node *head[INSERT_SCAN_HEIGHT];
+struct memtable_table {
+	struct memtable_node *head[MEMTABLE_HEIGHT];
 	uint64_t number;
-	uint64_t rows;                     /* inserted */
-	uint64_t bytes;                    /* drawn, whether they could be allocated or not */
-	struct insert_scan_node *leftover; /* rows that the client frees itself */
-	_Atomic uint32_t scanned;          /* 1: no scanner reads it, or will */
+	uint64_t rows;                  /* inserted */
+	uint64_t bytes;                 /* drawn, whether they could be allocated or not */
+	struct memtable_node *leftover; /* rows that the client frees itself */
+	_Atomic uint32_t scanned;       /* 1: no scanner reads it, or will */
 	_Atomic uint32_t broken; /* 1: damage was reported; what lies behind it is given up */
 };
 
-struct insert_scan_client {
-	struct insert_scan_table slots[INSERT_SCAN_SLOTS];
+struct memtable_client {
+	struct memtable_table slots[MEMTABLE_SLOTS];
 	_Atomic uint64_t frozen;  /* memtables 0 .. frozen - 1 are; the client writes it */
 	_Atomic uint64_t flushed; /* 0 .. flushed - 1 are; the flusher writes it */
 	_Atomic uint32_t done;    /* the client freezes no more; number `frozen` stays as it is */
@@ -90,28 +90,28 @@ struct insert_scan_client {
 };
 
 /* A block's memory and what must be in it. */
-struct insert_scan_block {
+struct memtable_block {
 	uint8_t *memory;
 	uint64_t used;
 	uint64_t checksum;
 };
 
-struct insert_scan_flusher {
-	struct insert_scan_block blocks[INSERT_SCAN_BLOCKS]; /* oldest first */
+struct memtable_flusher {
+	struct memtable_block blocks[MEMTABLE_BLOCKS]; /* oldest first */
 	uint64_t count;
 	_Atomic uint32_t done;
 	uint32_t reserved;
 };
 
-struct insert_scan_shared {
-	struct insert_scan_client *clients;
-	struct insert_scan_flusher *flushers;
+struct memtable_shared {
+	struct memtable_client *clients;
+	struct memtable_flusher *flushers;
 };
 
 /* One thread's view. */
-struct insert_scan {
-	const struct insert_scan_options *options;
-	struct insert_scan_shared *shared;
+struct memtable {
+	const struct memtable_options *options;
+	struct memtable_shared *shared;
 	struct hq_heap *heap;
 	uint64_t seed;
 	uint32_t index; /* within its role */
@@ -119,78 +119,76 @@ struct insert_scan {
 };
 
 /* Streams of random numbers. */
-enum insert_scan_purpose {
-	INSERT_SCAN_ROWS,
-	INSERT_SCAN_CHOICE,
+enum memtable_purpose {
+	MEMTABLE_ROWS,
+	MEMTABLE_CHOICE,
 };
 
-/* ---- insert_scan_table.c: rows and the index ---- */
+/* ---- memtable_table.c: rows and the index ---- */
 
 /* What a row will be, drawn whole before anything is allocated. */
-struct insert_scan_shape {
+struct memtable_shape {
 	uint64_t key;
 	uint64_t bytes;
 	uint64_t field_count;
 	uint64_t height;
-	uint64_t sizes[INSERT_SCAN_FIELDS];
+	uint64_t sizes[MEMTABLE_FIELDS];
 };
 
 /* Makes the row and enters it. False: refused, nothing is left. */
-bool insert_scan_insert(struct insert_scan *self, struct insert_scan_table *table,
-			const struct insert_scan_shape *shape);
+bool memtable_insert(struct memtable *self, struct memtable_table *table,
+		     const struct memtable_shape *shape);
 
 /*
  * The row after `node` (NULL: the first) in key order. NULL at the end, or where damage makes going
  * on unsafe; that is reported once and the table counts as broken.
  */
-struct insert_scan_node *insert_scan_next(struct insert_scan *self, struct insert_scan_table *table,
-					  const struct insert_scan_node *node);
+struct memtable_node *memtable_next(struct memtable *self, struct memtable_table *table,
+				    const struct memtable_node *node);
 
 /* True if the row is what was inserted; reports it otherwise. Its fields are not looked at. */
-bool insert_scan_row_is_whole(struct insert_scan *self, const struct insert_scan_node *node);
+bool memtable_row_is_whole(struct memtable *self, const struct memtable_node *node);
 
 /* Reports a table in which `seen` rows were met instead of all of them. */
-void insert_scan_expect_rows(struct insert_scan *self, const struct insert_scan_table *table,
-			     uint64_t seen);
+void memtable_expect_rows(struct memtable *self, const struct memtable_table *table, uint64_t seen);
 
 /* Frees a row with its fields and its node, verifying all of it. */
-void insert_scan_free_node(struct insert_scan *self, struct insert_scan_node *node);
+void memtable_free_node(struct memtable *self, struct memtable_node *node);
 
 /*
  * Frees the rows for which `mine` is true, all if it is NULL, and keeps the others as leftovers, in
  * key order. The index is gone afterwards.
  */
-void insert_scan_clear(struct insert_scan *self, struct insert_scan_table *table,
-		       bool (*mine)(const struct insert_scan *self, uint64_t key));
-void insert_scan_free_leftover(struct insert_scan *self, struct insert_scan_table *table);
+void memtable_clear(struct memtable *self, struct memtable_table *table,
+		    bool (*mine)(const struct memtable *self, uint64_t key));
+void memtable_free_leftover(struct memtable *self, struct memtable_table *table);
 
 /* A checksum that depends on every byte and its place. */
-uint64_t insert_scan_checksum(uint64_t sum, const void *memory, uint64_t size);
+uint64_t memtable_checksum(uint64_t sum, const void *memory, uint64_t size);
 
 /* ---- the roles ---- */
 
-void insert_scan_client_run(struct insert_scan *self);
-void insert_scan_client_release(struct insert_scan *self);
-void insert_scan_flusher_run(struct insert_scan *self);
-void insert_scan_flusher_release(struct insert_scan *self);
-void insert_scan_scanner_run(struct insert_scan *self);
+void memtable_client_run(struct memtable *self);
+void memtable_client_release(struct memtable *self);
+void memtable_flusher_run(struct memtable *self);
+void memtable_flusher_release(struct memtable *self);
+void memtable_scanner_run(struct memtable *self);
 
 /* Verifies a block's content. */
-void insert_scan_verify_block(struct insert_scan *self, const struct insert_scan_block *block);
+void memtable_verify_block(struct memtable *self, const struct memtable_block *block);
 
 /* Is the memtable scanned while others insert? Depends on the seed alone. */
-bool insert_scan_is_chosen(const struct insert_scan *self, uint32_t client, uint64_t number);
+bool memtable_is_chosen(const struct memtable *self, uint32_t client, uint64_t number);
 
 /* Which scanner would read it. */
-uint32_t insert_scan_scanner_of(const struct insert_scan *self, uint32_t client, uint64_t number);
+uint32_t memtable_scanner_of(const struct memtable *self, uint32_t client, uint64_t number);
 
-enum insert_scan_await { INSERT_SCAN_FROZEN, INSERT_SCAN_NEVER, INSERT_SCAN_STOPPED };
+enum memtable_await { MEMTABLE_FROZEN, MEMTABLE_NEVER, MEMTABLE_STOPPED };
 
 /* Waits until the client's memtable is frozen, will never be, or the run is to stop. */
-enum insert_scan_await insert_scan_await_frozen(struct insert_scan *self, uint32_t client,
-						uint64_t number);
+enum memtable_await memtable_await_frozen(struct memtable *self, uint32_t client, uint64_t number);
 
 /* A short wait for other threads. False: the run is to stop. */
-bool insert_scan_wait(void);
+bool memtable_wait(void);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flusher of insert-scan: encodes frozen memtables into blocks of 256 KiB, keeps the newest of
+ * A flusher of memtable: encodes frozen memtables into blocks of 256 KiB, keeps the newest of
  * them, and frees the rows. Rows come back to the allocator in key order, from another thread than
  * the one that asked for them, long after: the pattern that makes allocators keep memory.
  *
  * When a block is refused the rows meant for it are freed unencoded, and the miss is counted.
  */
-#include "stress/workload/insert_scan.h"
+#include "stress/workload/memtable.h"
 
 #include <string.h>
 
@@ -16,49 +16,49 @@ struct encoded {
 	uint64_t bytes; /* that follow */
 };
 
-static struct insert_scan_flusher *flusher_of(const struct insert_scan *self)
+static struct memtable_flusher *flusher_of(const struct memtable *self)
 {
 	return &self->shared->flushers[self->index];
 }
 
-void insert_scan_verify_block(struct insert_scan *self, const struct insert_scan_block *block)
+void memtable_verify_block(struct memtable *self, const struct memtable_block *block)
 {
-	const uint64_t checksum = insert_scan_checksum(0, block->memory, block->used);
+	const uint64_t checksum = memtable_checksum(0, block->memory, block->used);
 
 	if (checksum != block->checksum)
 		hq_heap_wrong_data(self->heap, block->memory, block->checksum, checksum);
 }
 
-static void drop_oldest(struct insert_scan *self, uint64_t count)
+static void drop_oldest(struct memtable *self, uint64_t count)
 {
-	struct insert_scan_flusher *const flusher = flusher_of(self);
+	struct memtable_flusher *const flusher = flusher_of(self);
 
 	for (uint64_t i = 0; i < count; i++) {
-		insert_scan_verify_block(self, &flusher->blocks[i]);
-		hq_heap_free(self->heap, flusher->blocks[i].memory, INSERT_SCAN_BLOCK_BYTES);
+		memtable_verify_block(self, &flusher->blocks[i]);
+		hq_heap_free(self->heap, flusher->blocks[i].memory, MEMTABLE_BLOCK_BYTES);
 	}
 	flusher->count -= count;
 	memmove(flusher->blocks, flusher->blocks + count,
 		flusher->count * sizeof(flusher->blocks[0]));
 }
 
-static void keep(struct insert_scan *self, struct insert_scan_block *block)
+static void keep(struct memtable *self, struct memtable_block *block)
 {
-	struct insert_scan_flusher *const flusher = flusher_of(self);
+	struct memtable_flusher *const flusher = flusher_of(self);
 
 	if (block->memory == NULL)
 		return;
 	if (flusher->count >= self->options->cache)
 		drop_oldest(self, (flusher->count + 1) / 2);
-	block->checksum = insert_scan_checksum(0, block->memory, block->used);
+	block->checksum = memtable_checksum(0, block->memory, block->used);
 	flusher->blocks[flusher->count++] = *block;
-	*block = (struct insert_scan_block){ .memory = NULL };
+	*block = (struct memtable_block){ .memory = NULL };
 }
 
 /* A row that is larger than a block is cut. */
-static void encode(struct insert_scan_block *block, const struct insert_scan_row *row)
+static void encode(struct memtable_block *block, const struct memtable_row *row)
 {
-	const uint64_t room = INSERT_SCAN_BLOCK_BYTES - block->used - sizeof(struct encoded);
+	const uint64_t room = MEMTABLE_BLOCK_BYTES - block->used - sizeof(struct encoded);
 	struct encoded encoded = { .key = row->key,
 				   .bytes = row->bytes < room ? row->bytes : room };
 	uint64_t rest = encoded.bytes;
@@ -75,26 +75,26 @@ static void encode(struct insert_scan_block *block, const struct insert_scan_row
 	}
 }
 
-static bool has_room(const struct insert_scan_block *block, const struct insert_scan_row *row)
+static bool has_room(const struct memtable_block *block, const struct memtable_row *row)
 {
 	return block->memory != NULL &&
-	       block->used + sizeof(struct encoded) + row->bytes <= INSERT_SCAN_BLOCK_BYTES;
+	       block->used + sizeof(struct encoded) + row->bytes <= MEMTABLE_BLOCK_BYTES;
 }
 
 /* No client waits for this, so it is progress and no operation with a latency. */
-static void encode_table(struct insert_scan *self, struct insert_scan_table *table)
+static void encode_table(struct memtable *self, struct memtable_table *table)
 {
-	struct insert_scan_block block = { .memory = NULL };
-	const struct insert_scan_node *node = NULL;
+	struct memtable_block block = { .memory = NULL };
+	const struct memtable_node *node = NULL;
 
-	while ((node = insert_scan_next(self, table, node)) != NULL) {
-		if (!insert_scan_row_is_whole(self, node))
+	while ((node = memtable_next(self, table, node)) != NULL) {
+		if (!memtable_row_is_whole(self, node))
 			continue;
 		if (!has_room(&block, node->row)) {
 			keep(self, &block);
 			hq_heap_alive(self->heap);
-			block = (struct insert_scan_block){
-				.memory = hq_heap_alloc(self->heap, INSERT_SCAN_BLOCK_BYTES)
+			block = (struct memtable_block){
+				.memory = hq_heap_alloc(self->heap, MEMTABLE_BLOCK_BYTES)
 			};
 		}
 		if (block.memory != NULL)
@@ -107,7 +107,7 @@ static void encode_table(struct insert_scan *self, struct insert_scan_table *tab
 }
 
 /* Which rows the flusher frees depends on the row alone. */
-static bool is_mine(const struct insert_scan *self, uint64_t key)
+static bool is_mine(const struct memtable *self, uint64_t key)
 {
 	struct hq_random random = { .state = key };
 
@@ -115,44 +115,44 @@ static bool is_mine(const struct insert_scan *self, uint64_t key)
 }
 
 /* False: the run is to stop, and a scanner may still read the memtable. */
-static bool await_scanner(struct insert_scan_table *table)
+static bool await_scanner(struct memtable_table *table)
 {
 	/* Pairs with the release in the scanner: it reads no more. */
 	while (hq_load_acquire(&table->scanned) == 0) {
-		if (!insert_scan_wait())
+		if (!memtable_wait())
 			return false;
 	}
 	return true;
 }
 
-static bool flush(struct insert_scan *self, uint32_t index, uint64_t number)
+static bool flush(struct memtable *self, uint32_t index, uint64_t number)
 {
-	struct insert_scan_client *const client = &self->shared->clients[index];
-	struct insert_scan_table *const table = &client->slots[number % INSERT_SCAN_SLOTS];
+	struct memtable_client *const client = &self->shared->clients[index];
+	struct memtable_table *const table = &client->slots[number % MEMTABLE_SLOTS];
 
 	encode_table(self, table);
 	if (!await_scanner(table))
 		return false;
-	insert_scan_clear(self, table, is_mine);
+	memtable_clear(self, table, is_mine);
 	/* Pairs with the acquire in the client: the slot is its own again. */
 	hq_store_release(&client->flushed, number + 1);
 	return true;
 }
 
 /* The memtables of that number of this flusher's clients. False: there is nothing more to do. */
-static bool flush_number(struct insert_scan *self, uint64_t number)
+static bool flush_number(struct memtable *self, uint64_t number)
 {
-	const struct insert_scan_options *const chosen = self->options;
+	const struct memtable_options *const chosen = self->options;
 	bool any = false;
 
 	for (uint32_t client = self->index; client < chosen->threads;
 	     client += (uint32_t)chosen->flushers) {
-		switch (insert_scan_await_frozen(self, client, number)) {
-		case INSERT_SCAN_STOPPED:
+		switch (memtable_await_frozen(self, client, number)) {
+		case MEMTABLE_STOPPED:
 			return false;
-		case INSERT_SCAN_NEVER:
+		case MEMTABLE_NEVER:
 			break;
-		case INSERT_SCAN_FROZEN:
+		case MEMTABLE_FROZEN:
 			any = true;
 			if (!flush(self, client, number))
 				return false;
@@ -161,7 +161,7 @@ static bool flush_number(struct insert_scan *self, uint64_t number)
 	return any;
 }
 
-void insert_scan_flusher_run(struct insert_scan *self)
+void memtable_flusher_run(struct memtable *self)
 {
 	for (uint64_t number = 0; flush_number(self, number); number++)
 		;
@@ -169,7 +169,7 @@ void insert_scan_flusher_run(struct insert_scan *self)
 	hq_store_release(&flusher_of(self)->done, 1);
 }
 
-void insert_scan_flusher_release(struct insert_scan *self)
+void memtable_flusher_release(struct memtable *self)
 {
 	drop_oldest(self, flusher_of(self)->count);
 }
