@@ -83,6 +83,7 @@ int main(void)
 	       run("limited-server", "threads=2 requests=100 hard=512KiB soft=256KiB checks=1k "
 				     "tracker=credit batch=16KiB") |
 	       run("idle-decay", "threads=2 burst=2MiB rounds=2 pause=1ms") |
-	       run("memtable",
-		   "threads=2 flushers=2 scanners=2 rows=1500 batch=64 budget=64KiB");
+	       run("insert-scan", "threads=2 flushers=2 scanners=2 rows=1500 batch=64 "
+				  "budget=64KiB block=4KiB cache=64KiB scan-share=100%") |
+	       run("memtable", "threads=2 flushers=2 scanners=2 rows=1500 batch=64 budget=64KiB");
 }

@@ -18,6 +18,7 @@ const struct hq_workload *const hq_workloads[] = {
 	&hq_workload_holes,
 	&hq_workload_huge_blocks,
 	&hq_workload_idle_decay,
+	&hq_workload_insert_scan,
 	&hq_workload_larson,
 	&hq_workload_limited_server,
 	&hq_workload_memtable,

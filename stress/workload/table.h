@@ -17,6 +17,7 @@ extern const struct hq_workload hq_workload_growth;
 extern const struct hq_workload hq_workload_holes;
 extern const struct hq_workload hq_workload_huge_blocks;
 extern const struct hq_workload hq_workload_idle_decay;
+extern const struct hq_workload hq_workload_insert_scan;
 extern const struct hq_workload hq_workload_larson;
 extern const struct hq_workload hq_workload_limited_server;
 extern const struct hq_workload hq_workload_memtable;

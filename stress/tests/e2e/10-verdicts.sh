@@ -16,6 +16,17 @@ test_pass_is_zero() {
 	[ -s results/latest/fine/glibc/42/plan.yaml ] || fail "no plan.yaml"
 }
 
+test_a_row_that_a_storage_engine_loses_is_one() {
+	scenario lost <<-'Y'
+		question: Is one row of each memtable missed?
+		workload:
+		  insert-scan: { threads: 1, rows: 4k, budget: 256KiB, lookups: 0%, lose: 1, passes: 1 }
+	Y
+	expect 1 "$HQ" run --allocator=glibc lost.yaml
+	says out "content: the workload's own data are wrong"
+	expect 0 "$HQ" run --allocator=glibc --set workload.lose=0 lost.yaml
+}
+
 test_broken_expectation_is_one() {
 	scenario greedy <<-'Y'
 		question: Can it do without memory?
