@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # How fast and how lean allocators are: bench_alloc.py BUILD [--full]. Runs the programs of allocator/bench, and
-# heapquake's memtable and recorded traces, on bedrock and its peers in turn, and prints ratios to the best peer of
+# heapquake's memtable and insert-scan and recorded traces, on bedrock and its peers in turn, and prints ratios to the best peer of
 # each row: below 1.00 bedrock leads. Judges nothing. CPU time, not elapsed time, so that a busy machine does little
 # harm; the minima are what to compare. ROUNDS, ROWS=hot,ring,traces, ONLY and PEERS (see bench_peers.py) choose;
 # OUT=FILE.json keeps every sample.
@@ -26,10 +26,12 @@ LARGER_KIB = 3 << 10
 TRACE_LOOPS = 20
 SETTLED = ("rows", "server", "medium", "large")
 QUANTILES = ("p99", "p99_9", "p99_99")
+# Workloads like a database's, and how many rows they have, of which a full run has four times as many.
+DATABASES = {"memtable": 15, "insert-scan": 15}
 # What is expected always holds: to ask for a metric is how to have it in the report.
-MEMTABLE = """question: How fast and how lean is work like a database's?
+DATABASE = """question: How fast and how lean is work like a database's?
 workload:
-  memtable: { rows: %s }
+  %s: { rows: %s }
 expect:
   - latency.malloc.p99 >= 0ns
   - latency.malloc.p99_99 >= 0ns
@@ -48,14 +50,14 @@ class Bench:
         self.peers = allocators(build)
         only = [name for name in os.environ.get("ROWS", "").split(",") if name]
         names = [os.path.basename(path)[6:] for path in glob.glob(build + "/bench/bench_*") if not path.endswith(".d")]
-        unknown = set(only) - set(names) - {"memtable", "traces"}
+        unknown = set(only) - set(names) - set(DATABASES) - {"traces"}
         if unknown:
             sys.exit("ROWS: there is no " + ", ".join(sorted(unknown)))
         self.rows = [name for name in sorted(names) if not only or name in only]
-        self.is_scanning = not only or "memtable" in only
+        self.databases = [name for name in DATABASES if not only or name in only]
         paths = glob.glob("scenarios/traces/*.hqtrace") if not only or "traces" in only else []
         self.traces = [os.path.basename(path).partition(".")[0] for path in sorted(paths)]
-        self.scan_rows = "60k" if is_full else "15k"
+        self.is_full = is_full
 
     def run(self, row, peer, is_thp, settle_ms=0):
         """One run of a program -> its figures, or None if it failed."""
@@ -111,10 +113,10 @@ class Bench:
         return {metric["name"]: next((value for key, value in metric.items() if key.startswith("value")), None)
                 for metric in metrics}
 
-    def measure_scan(self):
+    def measure_scan(self, name):
         samples = {peer: [] for peer in self.peers}
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write(MEMTABLE % self.scan_rows)
+            file.write(DATABASE % (name, f"{DATABASES[name] * (4 if self.is_full else 1)}k"))
             file.flush()
             for peer in turns(self.peers, self.rounds):
                 figures = self.scan(peer, file.name)
@@ -210,10 +212,10 @@ def report_traces(bench, samples):
     print_means(cpu, memory, peers)
 
 
-def report_scan(bench, samples):
+def report_scan(bench, name, samples):
     peers = list(bench.peers)
     # A process that also records: the host's own share is the same for all of them.
-    print_head("memtable, with heapquake's host: ratio to the best peer (latencies: medians and minima)", peers)
+    print_head(name + ", with heapquake's host: ratio to the best peer (latencies: medians and minima)", peers)
     print_row("CPU", {peer: least(samples[peer], "cpu.total") for peer in peers}, "ns")
     lean = {}
     for peer in peers:
@@ -223,9 +225,9 @@ def report_scan(bench, samples):
     print_row("RSS/requested", lean, "", 2)
     for call in ("malloc", "free"):
         for quantile in QUANTILES:
-            name = f"latency.{call}.{quantile}"
-            print_row(f"{call} {quantile}", {peer: median(samples[peer], name) for peer in peers}, "ns")
-            print_row("  least", {peer: least(samples[peer], name) for peer in peers}, "ns")
+            metric = f"latency.{call}.{quantile}"
+            print_row(f"{call} {quantile}", {peer: median(samples[peer], metric) for peer in peers}, "ns")
+            print_row("  least", {peer: least(samples[peer], metric) for peer in peers}, "ns")
 
 
 def main():
@@ -242,9 +244,9 @@ def main():
     if bench.traces:
         kept["traces"] = bench.measure_traces()
         report_traces(bench, kept["traces"])
-    if bench.is_scanning:
-        kept["memtable"] = bench.measure_scan()
-        report_scan(bench, kept["memtable"])
+    for name in bench.databases:
+        kept[name] = bench.measure_scan(name)
+        report_scan(bench, name, kept[name])
     if os.environ.get("OUT"):
         with open(os.environ["OUT"], "w") as file:
             json.dump({"schema_version": 1, "rounds": bench.rounds, "scale": int(bench.scale), **kept}, file, indent=1)

@@ -15,6 +15,7 @@ from bench_peers import allocators, environment
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 TIMEOUT_S = 120
 WORK = (
+    ("insert-scan", {"rows": "20k"}),
     ("memtable", {"rows": "60k"}),
     ("query-mix", {"rows": "20k"}),
     ("churn", {"threads": "2", "ops": "300k", "live": "1k", "size": "16B..1KiB log", "realloc": "0%", "aligned": "0%"}),
