@@ -63,7 +63,7 @@ static struct insert_scan_tally *tally(void)
 Test(workload_insert_scan, every_room_is_used_and_nothing_is_lost)
 {
 	host_fixture_run(&fixture, &run, "insert-scan",
-			 SMALL "threads=3 flushers=2 scanners=2 scan-share=50%");
+			 SMALL "threads=3 flushers=2 scanners=2 scan-share=50% cache=16MiB");
 
 	host_fixture_expect_clean(&fixture);
 	cr_expect_eq(host_fixture_sum(&fixture).missed, 0);
