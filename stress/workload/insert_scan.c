@@ -21,6 +21,7 @@
 static const char *const ends[] = { "scans", "inserts", NULL };
 static const char *const storages[] = { "memory", "file", NULL };
 static const char *const syncs[] = { "none", "flush", "log", NULL };
+static const char *const statistics[] = { "off", "row", "batch", NULL };
 
 static const struct hq_option options[] = {
 	{ "threads", HQ_OPTION_COUNT, AT(threads), "2", 1, INSERT_SCAN_CLIENTS, NULL,
@@ -58,6 +59,8 @@ static const struct hq_option options[] = {
 	  "blocks in memory; or blocks and logs in files in $TMPDIR" },
 	{ "sync", HQ_OPTION_ENUM, AT(sync), "none", 0, 0, syncs,
 	  "fdatasync of a file: never, after each flush and compaction, after each log entry too" },
+	{ "statistics", HQ_OPTION_ENUM, AT(statistics), "off", 0, 0, statistics,
+	  "counters, histograms and a trace of rows: none, added to row by row, once a batch" },
 	{ "lose", HQ_OPTION_COUNT, AT(lose), "0", 0, 1000000, NULL,
 	  "rows of each memtable to lose on purpose, which the scans must find out" },
 	{ .name = NULL },
@@ -106,6 +109,7 @@ static int prepare_client(const struct insert_scan_options *chosen,
 static void prepare_locks(struct insert_scan_shared *shared)
 {
 	pthread_mutex_init(&shared->lock, NULL);
+	pthread_mutex_init(&shared->statistics.lock, NULL);
 	for (uint32_t i = 0; i < INSERT_SCAN_SHARDS; i++) {
 		pthread_mutex_init(&shared->deltas[i].lock, NULL);
 		pthread_mutex_init(&shared->cache[i].lock, NULL);
@@ -186,6 +190,7 @@ static void insert_scan_release(struct hq_work *work, uint32_t thread, struct hq
 		insert_scan_rowset_release(&self, shared->rowsets[i]);
 	insert_scan_delta_clear(&self);
 	insert_scan_cache_clear(&self);
+	insert_scan_statistics_finish(&self);
 }
 
 /* ---- waiting for each other ---- */

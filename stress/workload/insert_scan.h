@@ -32,6 +32,7 @@
 #include "injectors/atomic.h"
 #include "injectors/option.h"
 #include "stress/workload/heap.h"
+#include "stress/workload/insert_scan_statistics.h"
 #include "stress/workload/workload.h"
 
 #define INSERT_SCAN_SLOTS   4u
@@ -56,8 +57,7 @@ struct insert_scan_options {
 	uint64_t fan, bloom_bits;
 	double updates, lookups, scan_share;
 	uint64_t passes, lose;
-	uint32_t end, storage, sync;
-	uint32_t reserved;
+	uint32_t end, storage, sync, statistics;
 };
 
 /* Values follow each other behind the lengths. */
@@ -197,6 +197,7 @@ struct insert_scan_shared {
 	_Atomic uint32_t flushers_done;
 	int file; /* -1: blocks stay in memory */
 	struct insert_scan_tally tally;
+	struct insert_scan_statistics statistics;
 };
 
 /* One thread's view. */

@@ -2,8 +2,9 @@
 /*
  * A client of insert-scan, with the server's side of its requests. A batch goes this way: rows are
  * written into a request buffer, decoded into an arena of the batch, logged, inserted into the
- * memtable, acknowledged in a response; then some older rows are updated and looked up, and
- * request, response and arena are freed. A client knows what it was acknowledged and adds it up.
+ * memtable, acknowledged in a response, entered into the statistics; then some older rows are
+ * updated and looked up, and request, response and arena are freed. A client knows what it was
+ * acknowledged and adds it up.
  *
  * Everything is drawn whatever is refused, so a refusal moves neither later rows nor the ends of
  * memtables.
@@ -113,12 +114,18 @@ static void acknowledge(struct insert_scan *self, struct batch *batch, uint64_t 
 static void insert_rows(struct insert_scan *self, struct insert_scan_memtable *table,
 			struct batch *batch)
 {
+	struct insert_scan_gathered *const gathered =
+		insert_scan_statistics_begin(self, &batch->arena, batch->count);
+
 	for (uint64_t i = 0; i < batch->count; i++) {
-		if (insert_scan_memtable_insert(self, table, batch->rows[i]))
-			acknowledge(self, batch, i);
-		else
+		if (!insert_scan_memtable_insert(self, table, batch->rows[i])) {
 			hq_heap_missed(self->heap);
+			continue;
+		}
+		acknowledge(self, batch, i);
+		insert_scan_statistics_add(self, gathered, batch->rows[i]);
 	}
+	insert_scan_statistics_end(self, gathered);
 }
 
 static void update(struct insert_scan *self, uint64_t row, uint64_t length)
