@@ -13,6 +13,8 @@
 #include "stress/check/value.h"
 #include "stress/compare/groups.h"
 
+#define BESIDE_WIDTH 20 /* a figure and its change */
+
 static const char *const side_letters[] = { [HQ_SIDE_A] = "A", [HQ_SIDE_B] = "B" };
 
 /* What perf stat would show: work that was done, not what it felt like. */
@@ -147,6 +149,14 @@ static void put_beside_row(const struct hq_compared *compared,
 	fputc('\n', stream);
 }
 
+/* The end of a name tells more than its beginning: "workload.statistics=off". */
+static const char *end_of(const char *name)
+{
+	const size_t length = strlen(name);
+
+	return length > BESIDE_WIDTH ? name + length - BESIDE_WIDTH : name;
+}
+
 static void put_beside(const struct hq_compared *compared, FILE *stream)
 {
 	const struct hq_comparison *comparison = compared->comparison;
@@ -155,7 +165,7 @@ static void put_beside(const struct hq_compared *compared, FILE *stream)
 		return;
 	fprintf(stream, "  %-26s %11s %11s", "beside them", "A", "B");
 	for (size_t i = 0; i < compared->beside_count; i++)
-		fprintf(stream, "  %20.20s ", compared->beside[i].name);
+		fprintf(stream, "  %*s ", BESIDE_WIDTH, end_of(compared->beside[i].name));
 	fputc('\n', stream);
 	for (size_t i = 0; i < comparison->count; i++) {
 		if (is_of_interest(compared, &comparison->series[i]))
