@@ -7,6 +7,7 @@
  * that nothing is lost; then, with the fault ended, that memory goes back again.
  */
 #include <criterion/criterion.h>
+#include <sched.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -130,8 +131,19 @@ Test(purges, madvise_dontneed_that_lies_never_makes_calloc_dirty)
 	cr_assert_gt(faults.munmap.hit, 0);
 }
 
+/* On another CPU the next block would come from another arena. */
+static void stay_on_this_cpu(void)
+{
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET((unsigned)sched_getcpu(), &here);
+	sched_setaffinity(0, sizeof(here), &here);
+}
+
 Test(purges, madvise_is_believed_only_if_it_is_trusted)
 {
+	stay_on_this_cpu();
 	for (int is_trusted = 0; is_trusted < 2; is_trusted++) {
 		unsigned char *block = bedrock_malloc(MIB);
 
