@@ -275,11 +275,15 @@ static int bedrock_heap_take_used(struct bedrock_heap *heap, struct bedrock_aren
 int bedrock_heap_take(struct bedrock_heap *heap, struct bedrock_arena *first, unsigned class_index,
 		      uint32_t want, struct bedrock_list *out)
 {
-	/* What ended threads have left comes before memory that was never touched. */
-	do {
-		if (bedrock_heap_take_used(heap, first, class_index, want, out) == 0)
-			return 0;
-	} while (bedrock_owner_drain_some(heap, 1));
+	if (bedrock_heap_take_used(heap, first, class_index, want, out) == 0)
+		return 0;
+	/*
+	 * What an ended thread has left comes before memory that was never touched; what one has,
+	 * since no call is to pay for all.
+	 */
+	if (bedrock_owner_drain_some(heap, 1) &&
+	    bedrock_heap_take_used(heap, first, class_index, want, out) == 0)
+		return 0;
 	if (bedrock_slab_take(first, class_index, want, BEDROCK_EFFORT_CHUNK, out) == 0)
 		return 0;
 	if (bedrock_heap_take_anywhere(heap, class_index, want, out) == 0)
@@ -347,10 +351,12 @@ int bedrock_heap_take_run(struct bedrock_heap *heap, struct bedrock_arena *first
 	/* No chunk has that much room. */
 	if (2 * request.page_count > BEDROCK_RUN_PAGES_MAX)
 		request.is_growing = false;
-	do {
-		if (bedrock_heap_take_rested_run(heap, first, request, out, is_zero) == 0)
-			return 0;
-	} while (bedrock_owner_drain_some(heap, 1));
+	if (bedrock_heap_take_rested_run(heap, first, request, out, is_zero) == 0)
+		return 0;
+	/* As in bedrock_heap_take. */
+	if (bedrock_owner_drain_some(heap, 1) &&
+	    bedrock_heap_take_rested_run(heap, first, request, out, is_zero) == 0)
+		return 0;
 	if (bedrock_likely(bedrock_heap_take_fresh_run(heap, first, request, out, is_zero) == 0))
 		return 0;
 	request.is_growing = false;

@@ -166,6 +166,25 @@ Test(left, who_needs_memory_has_it_before_a_page_that_was_never_touched)
 		bedrock_free(blocks[i]);
 }
 
+Test(left, no_request_returns_more_than_one_cache)
+{
+	bedrock_free(bedrock_malloc(BLOCK_BYTES));
+	run_threads(8);
+	uint64_t most_bytes = left_bytes() / 8 * 2;
+	void *blocks[4];
+
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t before_bytes = left_bytes();
+
+		/* One slab of a class that nobody has used, then one large run. */
+		blocks[i] = bedrock_malloc(i % 2 ? 512 * 1024 : 30000 + 4096 * i);
+		cr_assert_leq(before_bytes - left_bytes(), most_bytes);
+	}
+	cr_assert_gt(left_bytes(), 0);
+	for (unsigned i = 0; i < 4; i++)
+		bedrock_free(blocks[i]);
+}
+
 Test(left, a_purge_and_a_snapshot_return_it)
 {
 	struct bedrock_stats stats;
