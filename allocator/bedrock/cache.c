@@ -88,7 +88,7 @@ static void bedrock_cache_trim_next(struct bedrock_cache *cache, unsigned busy_c
 	bedrock_budget_set_limit(cache, class_index, side->limit / 2);
 	if (bedrock_cache_magazine(cache, class_index)->room < 0)
 		bedrock_cache_return_hot(cache, class_index);
-	bedrock_budget_lower(cache, BEDROCK_CACHE_STEP_BYTES);
+	bedrock_budget_lower(cache, BEDROCK_BUDGET_STEP_BYTES);
 }
 
 static bool bedrock_cache_empty(struct bedrock_cache *cache)
@@ -519,8 +519,8 @@ void bedrock_cache_begin(struct bedrock_cache *cache)
 	}
 	cache->is_closed = bedrock_heap.is_closed;
 	cache->shrink_epoch = bedrock_load_relaxed(&bedrock_heap.relief.shrink_epoch);
-	cache->budget_bytes = BEDROCK_CACHE_BASE_BYTES;
-	cache->spare_bytes = BEDROCK_CACHE_BASE_BYTES;
+	cache->budget_bytes = BEDROCK_BUDGET_BASE_BYTES;
+	cache->spare_bytes = BEDROCK_BUDGET_BASE_BYTES;
 }
 
 void bedrock_cache_leave(struct bedrock_cache *cache)

@@ -79,8 +79,8 @@ struct bedrock_cache_side {
 /*
  * Owned by its thread, and never unmapped. Invariant, over all classes:
  *	spare_bytes + sum of 2 * limit * bytes == budget_bytes
- *	BEDROCK_CACHE_BASE_BYTES <= budget_bytes <= BEDROCK_CACHE_MOST_BYTES
- * What the budgets of all threads have above the base adds up to BEDROCK_CACHE_POOL_BYTES at most,
+ *	BEDROCK_BUDGET_BASE_BYTES <= budget_bytes <= BEDROCK_BUDGET_MOST_BYTES
+ * What the budgets of all threads have above the base adds up to BEDROCK_BUDGET_POOL_BYTES at most,
  * and to a share of what was resident when each took its last step.
  */
 struct bedrock_cache {
@@ -115,18 +115,6 @@ struct bedrock_cache {
 	uint64_t left_bytes;
 	struct bedrock_cache *next_spare;
 };
-
-/* What each thread may hold in any case, what a busy one may, and the steps in between. */
-#define BEDROCK_CACHE_BASE_BYTES ((int64_t)256 << 10)
-#define BEDROCK_CACHE_MOST_BYTES ((int64_t)4 << 20)
-#define BEDROCK_CACHE_STEP_BYTES ((int64_t)256 << 10)
-/*
- * What all threads together may hold above their bases: this much at most, and no more than a share
- * of what is resident, as a divisor, unless that is very little.
- */
-#define BEDROCK_CACHE_POOL_BYTES       ((int64_t)16 << 20)
-#define BEDROCK_CACHE_POOL_LEAST_BYTES ((int64_t)1 << 20)
-#define BEDROCK_CACHE_POOL_SHARE       4
 
 extern __thread struct bedrock_front bedrock_front
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -7,6 +7,7 @@
 #include "allocator/bedrock/thread.h"
 
 #include "allocator/bedrock/background.h"
+#include "allocator/bedrock/budget.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/os.h"
 #include "allocator/bedrock/owner.h"
@@ -141,10 +142,10 @@ void bedrock_thread_forget_others(void)
 	struct bedrock_cache *own = bedrock_cache_current;
 
 	bedrock_store_relaxed(&bedrock_heap.live_caches, own ? 1 : 0);
-	int64_t used_bytes = own ? own->budget_bytes - BEDROCK_CACHE_BASE_BYTES : 0;
+	int64_t used_bytes = own ? own->budget_bytes - BEDROCK_BUDGET_BASE_BYTES : 0;
 
 	for (struct bedrock_cache *left = bedrock_heap.left_caches; left; left = left->next_spare)
-		used_bytes += left->budget_bytes - BEDROCK_CACHE_BASE_BYTES;
+		used_bytes += left->budget_bytes - BEDROCK_BUDGET_BASE_BYTES;
 	bedrock_store_relaxed(&bedrock_heap.cache_pool_used_bytes, used_bytes);
 	bedrock_owner_forget_others(&bedrock_heap, own);
 }

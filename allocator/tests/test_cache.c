@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/budget.h"
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/os.h"
@@ -45,7 +46,7 @@ static int64_t cached_bytes(void)
 					cache->sides[i].fresh_count);
 	}
 	cr_assert_eq(cache->spare_bytes + limit_bytes, cache->budget_bytes);
-	cr_assert_leq(cache->budget_bytes, BEDROCK_CACHE_MOST_BYTES);
+	cr_assert_leq(cache->budget_bytes, BEDROCK_BUDGET_MOST_BYTES);
 	cr_assert_geq(cache->spare_bytes, 0);
 	return bytes;
 }
@@ -70,7 +71,7 @@ Test(cache, what_all_classes_hold_together_is_bounded)
 	for (int i = 0; i < 50; i++) {
 		use_all_classes(20);
 		/* A trimmed class may still hold what its old limit allowed, until it is used. */
-		cr_assert_leq(cached_bytes(), BEDROCK_CACHE_MOST_BYTES + 65536);
+		cr_assert_leq(cached_bytes(), BEDROCK_BUDGET_MOST_BYTES + 65536);
 	}
 }
 
@@ -165,10 +166,10 @@ Test(cache, what_all_threads_hold_together_is_bounded_and_given_back_at_their_en
 	pthread_barrier_wait(&barrier);
 	cr_assert_gt(bedrock_load_relaxed(&bedrock_heap.cache_pool_used_bytes), 0);
 	cr_assert_leq(bedrock_load_relaxed(&bedrock_heap.cache_pool_used_bytes),
-		      BEDROCK_CACHE_POOL_BYTES);
+		      BEDROCK_BUDGET_POOL_BYTES);
 	bedrock_purge();
 	cr_assert_leq(allocated_bytes(),
-		      BEDROCK_CACHE_POOL_BYTES + 16 * (BEDROCK_CACHE_BASE_BYTES + 65536));
+		      BEDROCK_BUDGET_POOL_BYTES + 16 * (BEDROCK_BUDGET_BASE_BYTES + 65536));
 	pthread_barrier_wait(&barrier);
 	for (int i = 0; i < 16; i++)
 		pthread_join(threads[i], NULL);
@@ -188,7 +189,7 @@ Test(cache, a_small_heap_has_small_caches_and_a_large_one_large_ones)
 	int64_t small = pool_bytes_after_use();
 
 	cr_assert_gt(small, 0);
-	cr_assert_leq(small, BEDROCK_CACHE_POOL_LEAST_BYTES + BEDROCK_CACHE_STEP_BYTES);
+	cr_assert_leq(small, BEDROCK_BUDGET_POOL_LEAST_BYTES + BEDROCK_BUDGET_STEP_BYTES);
 	char *large = bedrock_malloc(bytes);
 
 	memset(large, 1, bytes);
@@ -381,5 +382,5 @@ Test(cache, idle_classes_give_their_share_back)
 		for (int j = 0; j < 64; j++)
 			bedrock_free(other[j]);
 	}
-	cr_assert_leq(cached_bytes(), BEDROCK_CACHE_MOST_BYTES + 65536);
+	cr_assert_leq(cached_bytes(), BEDROCK_BUDGET_MOST_BYTES + 65536);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/budget.h"
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/decay.h"
 #include "allocator/bedrock/heap.h"
@@ -120,7 +121,7 @@ Test(left, a_cache_with_nothing_in_it_is_as_good_as_new)
 	run_thread(end_with_nothing, NULL);
 	cr_assert_eq(left_bytes(), 0);
 	cr_assert_not_null(bedrock_heap.spare_caches);
-	cr_assert_eq(bedrock_heap.spare_caches->budget_bytes, BEDROCK_CACHE_BASE_BYTES);
+	cr_assert_eq(bedrock_heap.spare_caches->budget_bytes, BEDROCK_BUDGET_BASE_BYTES);
 }
 
 static void *fill_a_cache_and_wait(void *argument)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/budget.h"
 #include "allocator/bedrock/cache.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/tests/faults.h"
@@ -172,7 +173,7 @@ Test(stats, own_cache_is_all_that_stays_allocated_until_it_is_emptied)
 	free_all(NULL);
 	check_exact();
 	cr_assert_leq(stats.allocated_bytes,
-		      (uint64_t)(BEDROCK_CACHE_BASE_BYTES + BEDROCK_CACHE_POOL_BYTES));
+		      (uint64_t)(BEDROCK_BUDGET_BASE_BYTES + BEDROCK_BUDGET_POOL_BYTES));
 	bedrock_purge();
 	check_exact();
 	cr_assert_eq(stats.allocated_bytes, 0);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "allocator/bedrock/bedrock.h"
+#include "allocator/bedrock/budget.h"
 #include "allocator/bedrock/heap.h"
 #include "allocator/bedrock/thread.h"
 
@@ -91,8 +92,8 @@ Test(thread, what_others_held_above_their_bases_is_in_the_pool_again_when_they_a
 	_Atomic(int64_t) *used_bytes = &bedrock_heap.cache_pool_used_bytes;
 
 	bedrock_free(bedrock_malloc(100));
-	bedrock_cache_current->budget_bytes += BEDROCK_CACHE_STEP_BYTES;
-	bedrock_store_relaxed(used_bytes, 5 * BEDROCK_CACHE_STEP_BYTES);
+	bedrock_cache_current->budget_bytes += BEDROCK_BUDGET_STEP_BYTES;
+	bedrock_store_relaxed(used_bytes, 5 * BEDROCK_BUDGET_STEP_BYTES);
 	bedrock_thread_forget_others();
-	cr_assert_eq(bedrock_load_relaxed(used_bytes), BEDROCK_CACHE_STEP_BYTES);
+	cr_assert_eq(bedrock_load_relaxed(used_bytes), BEDROCK_BUDGET_STEP_BYTES);
 }
