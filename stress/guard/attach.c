@@ -18,6 +18,6 @@ struct hq_wire *hq_guard_attach(void)
 
 	if (wire == NULL || wire->config.guard_every != 0)
 		return wire;
-	hq_raw3(SYS_munmap, (long)wire, sizeof(*wire), 0);
+	hq_raw3(SYS_munmap, (long)wire, HQ_WIRE_RAW_BYTES, 0);
 	return NULL;
 }

@@ -7,13 +7,23 @@
 #define HQ_STRESS_WIRE_WIRE_RAW_H
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "injectors/syscall/raw.h"
 #include "stress/wire/wire.h"
 
-/* The wire at `path`; NULL: there is none, or none that is sound. No descriptor is kept. */
+/*
+ * What a library maps: all but the workers, who are the host's alone. They are most of the wire, and
+ * a program under test may have little address space.
+ */
+#define HQ_WIRE_RAW_BYTES offsetof(struct hq_wire, workers)
+
+/*
+ * The wire at `path`, HQ_WIRE_RAW_BYTES of it; NULL: there is none, or none that is sound. No
+ * descriptor is kept.
+ */
 static inline struct hq_wire *hq_wire_map_raw(const char *path)
 {
 	const long fd = hq_raw4(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0);
@@ -23,15 +33,15 @@ static inline struct hq_wire *hq_wire_map_raw(const char *path)
 	if (fd < 0)
 		return NULL;
 	if (hq_raw3(SYS_lseek, fd, 0, SEEK_END) >= (long)sizeof(*wire))
-		address = hq_raw6(SYS_mmap, 0, sizeof(*wire), PROT_READ | PROT_WRITE, MAP_SHARED,
-				  fd, 0);
+		address = hq_raw6(SYS_mmap, 0, HQ_WIRE_RAW_BYTES, PROT_READ | PROT_WRITE,
+				  MAP_SHARED, fd, 0);
 	hq_raw1(SYS_close, fd);
 	if ((unsigned long)address > -4096ul)
 		return NULL;
 	wire = (struct hq_wire *)address;
 	if (hq_wire_is_sound(wire))
 		return wire;
-	hq_raw3(SYS_munmap, address, sizeof(*wire), 0);
+	hq_raw3(SYS_munmap, address, HQ_WIRE_RAW_BYTES, 0);
 	return NULL;
 }
 

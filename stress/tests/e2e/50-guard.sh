@@ -222,8 +222,7 @@ test_guard_is_silent_with_a_database() {
 }
 
 test_guard_is_silent_under_an_address_limit() {
-	# The shared memory of a run alone takes 95 MiB of it.
-	guarded 70k glibc full bash -c "ulimit -v 300000 && '$BUILD/targets/honest'"
+	guarded 70k glibc full bash -c "ulimit -v 200000 && '$BUILD/targets/honest'"
 }
 
 test_guard_finds_what_an_allocator_does_wrong() {
