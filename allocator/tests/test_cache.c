@@ -156,7 +156,7 @@ static void *use_and_wait(void *argument)
 	return argument;
 }
 
-Test(cache, what_all_threads_hold_together_is_bounded_and_given_back_at_their_end)
+Test(cache, what_all_threads_hold_together_is_bounded_and_given_back_after_their_end)
 {
 	pthread_t threads[16];
 

@@ -15,8 +15,8 @@
 #include "stress/wire/wire.h"
 
 /*
- * What a library maps: all but the workers, who are the host's alone. They are most of the wire, and
- * a program under test may have little address space.
+ * What a library maps: all but the workers, who are the host's alone. They are most of the wire,
+ * and a program under test may have little address space.
  */
 #define HQ_WIRE_RAW_BYTES offsetof(struct hq_wire, workers)
 
