@@ -12,8 +12,7 @@
 #include "injectors/units.h"
 #include "stress/workload/table.h"
 
-#define WAIT_NS     (200 * HQ_US)
-#define THREADS_MAX 64u
+#define WAIT_NS (200 * HQ_US)
 
 #define AT(field) offsetof(struct memtable_options, field)
 
@@ -51,10 +50,10 @@ static int memtable_validate(const void *values, struct hq_error *error)
 
 	if (chosen->fields_min > chosen->fields_max)
 		return hq_error_set(error, "fields-min is above fields-max");
-	if (chosen->threads + chosen->flushers + chosen->scanners > THREADS_MAX)
+	if (chosen->threads + chosen->flushers + chosen->scanners > HQ_WIRE_WORKERS)
 		return hq_error_set(error,
 				    "threads, flushers and scanners together are more than %u",
-				    THREADS_MAX);
+				    HQ_WIRE_WORKERS);
 	return 0;
 }
 
