@@ -7,13 +7,15 @@
  *               medians bear them, the peak is kept by the kernel, too, and a metric about one
  *               moment looks for a sample that is near it
  *   guard       not loaded into a program, or without memory for what it has to remember
- *   host        without memory for what it has to remember: blocks that could overlap unseen
+ *   host        without memory for what it has to remember: blocks that could overlap unseen; or
+ *               with files that do not take what the workload writes, whose cost is then missing
  *   histograms  absent for a workload that made calls
  *
  * Dropped fault records are no gap: what fired is counted apart from the records and stays exact;
  * only the evidence is shorter then.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "injectors/units.h"
 #include "stress/check/evidence.h"
@@ -54,6 +56,11 @@ static void check_host(const struct hq_observations *observations, struct hq_fin
 			hq_gap_add(findings, name,
 				   "the host had no memory to watch every block for overlap"),
 			"%" PRIu64 " blocks not watched", observations->unwatched);
+	if (observations->unwritten > 0)
+		hq_evidence_line(
+			hq_gap_add(findings, name, "files of the workload did not take everything"),
+			"%" PRIu64 " writes failed, the last one: %s", observations->unwritten,
+			strerror(observations->unwritten_error));
 	if (observations->is_host && !observations->hist && observations->mallocs > 0)
 		hq_gap_add(findings, name, "latency was not recorded");
 }

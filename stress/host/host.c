@@ -41,6 +41,12 @@ void *hq_host_map(size_t size)
 	return hq_system_map(size);
 }
 
+void hq_host_unwritten(int error)
+{
+	hq_store_relaxed(&host.wire->status.unwritten_error, (uint32_t)error);
+	hq_fetch_add_relaxed(&host.wire->status.unwritten, 1);
+}
+
 bool hq_host_stopping(void)
 {
 	return hq_load_relaxed(&host.wire->finish) != 0;

@@ -445,6 +445,8 @@ void hq_drain_finish(struct hq_wire *wire, uint64_t go_ns, struct hq_observation
 	hq_limit_total(wire->workers, worker_count(wire), &seen->limit);
 	finish_stats(wire, go_ns, seen);
 	seen->unwatched = hq_load_relaxed(&wire->status.unwatched);
+	seen->unwritten = hq_load_relaxed(&wire->status.unwritten);
+	seen->unwritten_error = (int)hq_load_relaxed(&wire->status.unwritten_error);
 	seen->refused_at_bytes = refused_at_bytes(wire);
 	seen->last_null_ns = hq_since_ns(last_null_ns(wire), go_ns);
 	seen->worked_ns = hq_since_ns(hq_load_relaxed(&wire->status.worked_ns), go_ns);

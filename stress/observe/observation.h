@@ -290,7 +290,9 @@ struct hq_observations {
 	struct hq_event *events;
 	size_t event_count;
 	uint64_t events_dropped;
-	uint64_t unwatched; /* blocks that the host could not watch for an overlap */
+	uint64_t unwatched;  /* blocks that the host could not watch for an overlap */
+	uint64_t unwritten;  /* writes to files of the workload that failed */
+	int unwritten_error; /* errno of the last one */
 
 	/* What the allocator says of itself; only where a contract or the scenario asked for it. */
 	struct hq_stats_record *stats; /* in order; time_ns since `go` */

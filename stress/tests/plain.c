@@ -316,6 +316,11 @@ void *hq_host_map(size_t size)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+void hq_host_unwritten(int error)
+{
+	fprintf(stderr, "a file did not take what was written: %s\n", strerror(error));
+}
+
 void hq_host_sleep_ns(uint64_t ns)
 {
 	const struct timespec time = { .tv_sec = (time_t)(ns / 1000000000),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which holes in the record make a run inconclusive, and which do not. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 
 #include "stress/tests/observed.h"
@@ -80,6 +81,15 @@ Test(recorded, blocks_that_the_host_had_no_memory_for_are_a_gap)
 
 	observed.unwatched = 7;
 	assert_gap(&observed, "7 blocks");
+}
+
+Test(recorded, files_that_did_not_take_everything_are_a_gap)
+{
+	struct hq_observations observed = complete();
+
+	observed.unwritten = 9;
+	observed.unwritten_error = ENOSPC;
+	assert_gap(&observed, "9 writes failed, the last one: No space left on device");
 }
 
 Test(recorded, dropped_fault_records_are_no_gap)

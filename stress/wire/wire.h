@@ -248,12 +248,13 @@ struct hq_wire_status {             /* target */
 	_Atomic uint32_t state;     /* enum hq_target_state */
 	_Atomic uint32_t preloaded; /* 1: our library was loaded and found the wire */
 	_Atomic uint64_t ready_ns, worked_ns, freed_ns; /* CLOCK_MONOTONIC */
-	_Atomic uint32_t stats_promises; /* enum hq_stats_promise, of the statistics below */
-	uint32_t reserved;
-	_Atomic uint64_t unwatched; /* blocks that the host could not watch for an overlap */
-	char provider[256];         /* path of the object that provides malloc */
-	char version[64];           /* what it says of its version, "" if it does not */
-	char failure[256];          /* one sentence */
+	_Atomic uint32_t stats_promises;  /* enum hq_stats_promise, of the statistics below */
+	_Atomic uint32_t unwritten_error; /* errno of the last write that failed */
+	_Atomic uint64_t unwritten;       /* writes to files of the workload that failed */
+	_Atomic uint64_t unwatched;       /* blocks that the host could not watch for an overlap */
+	char provider[256];               /* path of the object that provides malloc */
+	char version[64];                 /* what it says of its version, "" if it does not */
+	char failure[256];                /* one sentence */
 };
 
 /* A block that an event of the guard is about, as far as it is known; 0 and "": it is not. */

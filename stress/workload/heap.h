@@ -169,6 +169,9 @@ void hq_heap_wrong_data(struct hq_heap *heap, const void *address, uint64_t expe
  */
 void *hq_host_map(size_t size);
 
+/* A file of the workload's own did not take what was written to it: no verdict of allocators. */
+void hq_host_unwritten(int error);
+
 /* Sleeps without a call that a rule could name. Returns early when the controller ends the run. */
 void hq_host_sleep_ns(uint64_t ns);
 

@@ -7,14 +7,11 @@
 #include "stress/workload/insert_scan.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 
 #include "injectors/units.h"
 #include "stress/workload/table.h"
 
-#define WAIT_NS     (200 * HQ_US)
-#define THREADS_MAX 64u
+#define WAIT_NS (200 * HQ_US)
 
 #define AT(field) offsetof(struct insert_scan_options, field)
 
@@ -70,10 +67,10 @@ static int insert_scan_validate(const void *values, struct hq_error *error)
 {
 	const struct insert_scan_options *const chosen = values;
 
-	if (chosen->threads + chosen->flushers + chosen->scanners > THREADS_MAX)
+	if (chosen->threads + chosen->flushers + chosen->scanners > HQ_WIRE_WORKERS)
 		return hq_error_set(error,
 				    "threads, flushers and scanners together are more than %u",
-				    THREADS_MAX);
+				    HQ_WIRE_WORKERS);
 	if (chosen->sync != INSERT_SCAN_SYNC_NONE && chosen->storage != INSERT_SCAN_IN_FILE)
 		return hq_error_set(error, "sync needs storage=file");
 	return 0;
@@ -86,16 +83,6 @@ static uint32_t insert_scan_threads(const void *values)
 	return (uint32_t)(chosen->threads + chosen->flushers + chosen->scanners);
 }
 
-/* A file without a name: nothing is left of it, however the run ends. */
-static int open_file(int *file)
-{
-	const char *const folder = getenv("TMPDIR");
-
-	*file = open(folder != NULL && folder[0] != '\0' ? folder : "/tmp",
-		     O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return *file < 0 ? -errno : 0;
-}
-
 static int prepare_client(const struct insert_scan_options *chosen,
 			  struct insert_scan_client *client)
 {
@@ -103,7 +90,8 @@ static int prepare_client(const struct insert_scan_options *chosen,
 	client->versions = hq_host_map(chosen->rows * sizeof(client->versions[0]));
 	if (client->versions == NULL)
 		return -ENOMEM;
-	return chosen->storage == INSERT_SCAN_IN_FILE ? open_file(&client->log_file) : 0;
+	return chosen->storage == INSERT_SCAN_IN_FILE ? insert_scan_file_open(&client->log_file)
+						      : 0;
 }
 
 static void prepare_locks(struct insert_scan_shared *shared)
@@ -132,7 +120,7 @@ static int insert_scan_prepare(struct hq_work *work)
 	prepare_locks(shared);
 	shared->file = -1;
 	if (chosen->storage == INSERT_SCAN_IN_FILE)
-		failed = open_file(&shared->file);
+		failed = insert_scan_file_open(&shared->file);
 	for (uint64_t i = 0; failed == 0 && i < chosen->threads; i++)
 		failed = prepare_client(chosen, &shared->clients[i]);
 	work->shared = shared;

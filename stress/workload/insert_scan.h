@@ -264,6 +264,15 @@ struct insert_scan_node *insert_scan_memtable_before(struct insert_scan *self,
 void insert_scan_memtable_drop_part(struct insert_scan *self, struct insert_scan_memtable *table,
 				    uint32_t client);
 
+/* ---- insert_scan_file.c ---- */
+
+/* 0 or -errno. */
+int insert_scan_file_open(int *file);
+/* False: not all of it; that was told. */
+bool insert_scan_file_write(int file, const void *from, uint64_t bytes, uint64_t offset);
+bool insert_scan_file_read(int file, void *to, uint64_t bytes, uint64_t offset);
+void insert_scan_file_sync(int file);
+
 /* ---- insert_scan_log.c ---- */
 
 /* False: refused, and nothing was logged. */

@@ -4,9 +4,7 @@
  * request, into a buffer that grows until its memtable is flushed, and to a file where the storage
  * is one. Then it is read again: an engine that crashed would have nothing else.
  */
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "stress/workload/insert_scan.h"
 
@@ -18,20 +16,13 @@ static void write_through(struct insert_scan *self, const struct insert_scan_log
 			  uint64_t from)
 {
 	const int file = self->shared->clients[self->index].log_file;
-	uint64_t at = from;
 
-	while (file >= 0 && at < log->entries.used) {
-		const ssize_t done =
-			pwrite(file, log->entries.data + at, log->entries.used - at, (off_t)at);
-
-		/* The buffer has it all; a full disk is none of the allocator's business. */
-		if (done <= 0 && errno != EINTR)
-			return;
-		if (done > 0)
-			at += (uint64_t)done;
-	}
-	if (file >= 0 && self->options->sync == INSERT_SCAN_SYNC_LOG)
-		fdatasync(file);
+	if (file < 0)
+		return;
+	/* Where it fails that is told, and the buffer has it all. */
+	insert_scan_file_write(file, log->entries.data + from, log->entries.used - from, from);
+	if (self->options->sync == INSERT_SCAN_SYNC_LOG)
+		insert_scan_file_sync(file);
 }
 
 bool insert_scan_log_append(struct insert_scan *self, struct insert_scan_log *log,

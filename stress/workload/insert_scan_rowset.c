@@ -4,10 +4,8 @@
  * file that is rewritten by compactions and in which what is gone becomes a hole), and who may see
  * them. Whoever holds a rowset last frees it, whichever thread that is.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "stress/workload/insert_scan.h"
 
@@ -32,24 +30,6 @@ bool insert_scan_writer_start(struct insert_scan *self, struct insert_scan_write
 	return true;
 }
 
-static bool write_to_file(struct insert_scan *self, const struct insert_scan_block *block,
-			  uint64_t offset)
-{
-	const uint8_t *const bytes = (const uint8_t *)block;
-	uint64_t at = 0;
-
-	while (at < block->bytes) {
-		const ssize_t done = pwrite(self->shared->file, bytes + at, block->bytes - at,
-					    (off_t)(offset + at));
-
-		if (done <= 0 && errno != EINTR)
-			return false;
-		if (done > 0)
-			at += (uint64_t)done;
-	}
-	return true;
-}
-
 /* Takes the block: into the file, or as it is where there is none or it does not take it. */
 static void store(struct insert_scan *self, struct insert_scan_place *place,
 		  struct insert_scan_block *block)
@@ -60,7 +40,7 @@ static void store(struct insert_scan *self, struct insert_scan_place *place,
 	if (self->shared->file < 0)
 		return;
 	place->offset = hq_fetch_add_relaxed(&self->shared->file_end, room);
-	if (write_to_file(self, block, place->offset)) {
+	if (insert_scan_file_write(self->shared->file, block, block->bytes, place->offset)) {
 		hq_heap_free(self->heap, block, place->bytes);
 		place->memory = NULL;
 	}
@@ -147,28 +127,10 @@ void insert_scan_writer_finish(struct insert_scan *self, struct insert_scan_writ
 	insert_scan_builder_drop(self, &writer->builder);
 	insert_scan_drop(self, &writer->keys);
 	if (self->shared->file >= 0 && self->options->sync != INSERT_SCAN_SYNC_NONE)
-		fdatasync(self->shared->file);
+		insert_scan_file_sync(self->shared->file);
 }
 
 /* ---- reading ---- */
-
-static bool read_from_file(struct insert_scan *self, const struct insert_scan_place *place,
-			   struct insert_scan_block *to)
-{
-	uint8_t *const bytes = (uint8_t *)to;
-	uint64_t at = 0;
-
-	while (at < place->bytes) {
-		const ssize_t done = pread(self->shared->file, bytes + at, place->bytes - at,
-					   (off_t)(place->offset + at));
-
-		if (done == 0 || (done < 0 && errno != EINTR))
-			return false;
-		if (done > 0)
-			at += (uint64_t)done;
-	}
-	return true;
-}
 
 bool insert_scan_place_read(struct insert_scan *self, const struct insert_scan_place *place,
 			    struct insert_scan_block *to)
@@ -178,7 +140,7 @@ bool insert_scan_place_read(struct insert_scan *self, const struct insert_scan_p
 	if (place->memory != NULL)
 		memcpy(to, place->memory, place->bytes);
 	else
-		read = read_from_file(self, place, to);
+		read = insert_scan_file_read(self->shared->file, to, place->bytes, place->offset);
 	if (read && insert_scan_block_is_whole(to, place->bytes))
 		return true;
 	hq_heap_wrong_data(self->heap, to, place->bytes, read ? to->bytes : 0);
