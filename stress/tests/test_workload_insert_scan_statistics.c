@@ -124,7 +124,7 @@ Test(workload_insert_scan_statistics, a_refused_entry_is_lost_and_its_row_is_cou
 	cr_expect_gt(hq_load_relaxed(&shared_of(&run)->statistics.lost), 0);
 }
 
-Test(workload_insert_scan_statistics, a_batch_that_cannot_be_gathered_is_counted_row_by_row)
+Test(workload_insert_scan_statistics, refusals_cost_no_count_of_a_batch)
 {
 	expect_refusals_cost_no_count(SMALL "statistics=batch", 30);
 	cr_expect_gt(hq_load_relaxed(&shared_of(&run)->tally.rows), 0);
@@ -136,33 +136,61 @@ static struct insert_scan_options chosen = { .statistics = INSERT_SCAN_STATISTIC
 static struct insert_scan_shared shared;
 static struct hq_heap heap;
 
-static uint64_t reports_of_finish(uint64_t rows, uint64_t gathered)
-{
-	struct insert_scan view = { .options = &chosen, .shared = &shared, .heap = &heap };
-	struct insert_scan_arena arena = { .first = NULL };
-	const struct insert_scan_row row = { .key = 1 };
-	struct insert_scan_gathered *place;
+static const struct insert_scan_row row = { .key = 1 };
 
+static struct insert_scan begin_view(void)
+{
 	host_fixture_heap(&fixture, &heap, 0);
 	pthread_mutex_init(&shared.statistics.lock, NULL);
-	place = insert_scan_statistics_begin(&view, &arena, 10);
-	cr_assert_not_null(place);
-	for (uint64_t i = 0; i < gathered; i++)
-		insert_scan_statistics_add(&view, place, &row);
-	insert_scan_statistics_end(&view, place);
+	return (struct insert_scan){ .options = &chosen, .shared = &shared, .heap = &heap };
+}
+
+static uint64_t reports_of_finish(struct insert_scan *view, uint64_t rows)
+{
 	hq_store_relaxed(&shared.tally.rows, rows);
-	insert_scan_statistics_finish(&view);
-	insert_scan_arena_drop(&view, &arena);
+	insert_scan_statistics_finish(view);
 	cr_expect_eq(host_fixture_sum(&fixture).requested, 0);
 	return host_fixture_events(&fixture, 0, HQ_EVENT_DATA, NULL);
 }
 
+/* Gathers 25 rows, in pieces of 10, and pretends that there were so many. */
+static uint64_t reports_of_batch(uint64_t rows)
+{
+	struct insert_scan view = begin_view();
+	struct insert_scan_arena arena = { .first = NULL };
+	struct insert_scan_gathered *const gathered =
+		insert_scan_statistics_begin(&view, &arena, 10);
+
+	cr_assert_not_null(gathered);
+	for (uint64_t i = 0; i < 25; i++)
+		insert_scan_statistics_add(&view, gathered, &row);
+	insert_scan_statistics_end(&view, gathered);
+	insert_scan_arena_drop(&view, &arena);
+	return reports_of_finish(&view, rows);
+}
+
 Test(workload_insert_scan_statistics, totals_that_are_those_of_the_rows_are_not_reported)
 {
-	cr_expect_eq(reports_of_finish(25, 25), 0);
+	cr_expect_eq(reports_of_batch(25), 0);
 }
 
 Test(workload_insert_scan_statistics, totals_that_are_not_those_of_the_rows_are_reported)
 {
-	cr_expect_eq(reports_of_finish(26, 25), 3);
+	cr_expect_eq(reports_of_batch(26), 3);
+}
+
+Test(workload_insert_scan_statistics, a_batch_that_cannot_be_gathered_is_counted_row_by_row)
+{
+	struct insert_scan view = begin_view();
+	struct insert_scan_arena arena = { .first = NULL };
+
+	host_fixture_refuse(&fixture, 1);
+	cr_assert_null(insert_scan_statistics_begin(&view, &arena, 10));
+	insert_scan_statistics_add(&view, NULL, &row);
+	fixture.allocator.malloc = malloc;
+	insert_scan_statistics_add(&view, NULL, &row);
+	insert_scan_statistics_end(&view, NULL);
+	cr_expect_eq(hq_load_relaxed(&shared.statistics.rows), 2);
+	cr_expect_eq(hq_load_relaxed(&shared.statistics.lost), 1);
+	cr_expect_eq(reports_of_finish(&view, 2), 0);
 }
