@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "stress/host/heap_private.h"
 #include "stress/host/host.h"
@@ -311,6 +312,29 @@ static inline void host_fixture_expect_stops(const char *name, const char *optio
 	host_fixture_start(&fixture);
 	hq_store_relaxed(&fixture.wire->finish, 1);
 	host_fixture_run(&fixture, &run, name, options);
+	host_fixture_expect_clean(&fixture);
+}
+
+static inline void *host_fixture_stop_soon(void *argument)
+{
+	struct host_fixture *const fixture = argument;
+
+	usleep(30000);
+	hq_store_relaxed(&fixture->wire->finish, 1);
+	return NULL;
+}
+
+/* The same in the midst of work that would take much longer. */
+static inline void host_fixture_expect_stops_midway(const char *name, const char *options)
+{
+	static struct host_fixture_run run;
+	struct host_fixture fixture;
+	pthread_t stopper;
+
+	host_fixture_start(&fixture);
+	cr_assert_eq(pthread_create(&stopper, NULL, host_fixture_stop_soon, &fixture), 0);
+	host_fixture_run(&fixture, &run, name, options);
+	pthread_join(stopper, NULL);
 	host_fixture_expect_clean(&fixture);
 }
 

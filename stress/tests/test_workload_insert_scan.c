@@ -130,22 +130,11 @@ Test(workload_insert_scan, it_survives_when_everything_is_refused)
 	host_fixture_expect_survives("insert-scan", SMALL "threads=2", 1);
 }
 
-static void *stop_soon(void *argument)
-{
-	usleep(30000);
-	hq_store_relaxed(&fixture.wire->finish, 1);
-	return argument;
-}
-
 Test(workload_insert_scan, it_stops_early_when_told_and_frees_everything)
 {
-	pthread_t stopper;
-
-	pthread_create(&stopper, NULL, stop_soon, NULL);
-	host_fixture_run(&fixture, &run, "insert-scan",
-			 "rows=10M budget=64KiB threads=3 flushers=2 scanners=2 scan-share=100%");
-	pthread_join(stopper, NULL);
-	host_fixture_expect_clean(&fixture);
+	host_fixture_expect_stops_midway("insert-scan",
+					 "rows=10M budget=64KiB threads=3 flushers=2 "
+					 "scanners=2 scan-share=100%");
 }
 
 Test(workload_insert_scan, impossible_options_are_refused)

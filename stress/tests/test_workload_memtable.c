@@ -3,8 +3,6 @@
  * The workload memtable: nothing is lost on a sound allocator, damage to its own structures is
  * reported and not followed, requests repeat, refusals are survived, no thread waits for ever.
  */
-#include <unistd.h>
-
 #include "stress/tests/host_fixture.h"
 #include "stress/workload/memtable.h"
 
@@ -116,35 +114,16 @@ Test(workload_memtable, refusals_do_not_move_the_ends_of_memtables)
 		frozen);
 }
 
-static void *stop_soon(void *argument)
-{
-	usleep(30000);
-	hq_store_relaxed(&fixture.wire->finish, 1);
-	return argument;
-}
-
 Test(workload_memtable, it_stops_early_when_told_and_frees_everything)
 {
-	pthread_t stopper;
-
-	pthread_create(&stopper, NULL, stop_soon, NULL);
-	host_fixture_run(&fixture, &run, "memtable",
-			 "rows=1G budget=64KiB threads=3 flushers=2 scanners=2 scan-share=100%");
-	pthread_join(stopper, NULL);
-	host_fixture_expect_clean(&fixture);
+	host_fixture_expect_stops_midway("memtable", "rows=1G budget=64KiB threads=3 flushers=2 "
+						     "scanners=2 scan-share=100%");
 }
 
 Test(workload_memtable, impossible_options_are_refused)
 {
-	static _Alignas(16) unsigned char options[HQ_OPTION_STRUCT_MAX];
-	const struct hq_workload *const workload = hq_workload_find("memtable");
-	struct hq_error error;
-
-	hq_options_default(workload->options, options, &error);
-	hq_options_parse(workload->options, options, "fields-min=5 fields-max=4", &error);
-	cr_expect_neq(workload->validate(options, &error), 0);
-	hq_options_parse(workload->options, options, "fields-min=1 threads=60 scanners=10", &error);
-	cr_expect_neq(workload->validate(options, &error), 0);
+	host_fixture_expect_refuses("memtable", "fields-min=5 fields-max=4");
+	host_fixture_expect_refuses("memtable", "threads=60 scanners=10");
 }
 
 /* ---- the table by itself ---- */
