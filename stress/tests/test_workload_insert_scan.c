@@ -102,6 +102,25 @@ Test(workload_insert_scan, a_switch_ends_it_after_the_inserts)
 	cr_expect_eq(hq_load_relaxed(&tally()->scanned), 0);
 }
 
+Test(workload_insert_scan, flushes_are_followed_by_scans_as_often_as_it_says)
+{
+	host_fixture_run(&fixture, &run, "insert-scan", SMALL "end=inserts scan-share=100%");
+	host_fixture_expect_clean(&fixture);
+	cr_expect_gt(hq_load_relaxed(&tally()->scanned), 0);
+}
+
+Test(workload_insert_scan, older_rows_are_updated_and_looked_up_as_often_as_it_says)
+{
+	host_fixture_run(&fixture, &run, "insert-scan", SMALL "updates=100% lookups=100%");
+	host_fixture_expect_clean(&fixture);
+	cr_expect_eq(hq_load_relaxed(&tally()->updated), 6000);
+	cr_expect_eq(hq_load_relaxed(&tally()->looked_up), 6000);
+	host_fixture_run(&fixture, &run, "insert-scan", SMALL "updates=0% lookups=0%");
+	host_fixture_expect_clean(&fixture);
+	cr_expect_eq(hq_load_relaxed(&tally()->updated), 0);
+	cr_expect_eq(hq_load_relaxed(&tally()->looked_up), 0);
+}
+
 Test(workload_insert_scan, many_threads_never_wait_in_a_circle)
 {
 	host_fixture_run(&fixture, &run, "insert-scan",
@@ -460,6 +479,14 @@ Test(workload_insert_scan, a_bloom_filter_denies_most_and_never_what_is_there)
 	cr_assert_lt(wrong, 500);
 }
 
+Test(workload_insert_scan, a_rowset_has_a_filter_only_where_one_is_asked_for)
+{
+	cr_assert_not_null(write_rows(1, 100, 0)->bloom);
+	chosen.bloom_bits = 0;
+	cr_assert_null(write_rows(101, 100, 1)->bloom);
+	drop_all();
+}
+
 Test(workload_insert_scan, a_key_that_is_not_there_is_reported)
 {
 	write_rows(1, 100, 0);
@@ -522,6 +549,65 @@ Test(workload_insert_scan, a_compaction_that_is_refused_changes_nothing)
 		insert_scan_look_up(&view, key * 1000);
 	cr_assert_eq(wrong_data(), 0);
 	drop_all();
+}
+
+static uint64_t requests, refused_request;
+
+static bool is_refused(void)
+{
+	errno = ENOMEM;
+	return ++requests == refused_request;
+}
+
+static void *refuse_one_malloc(size_t size)
+{
+	return is_refused() ? NULL : malloc(size);
+}
+
+static void *refuse_one_calloc(size_t count, size_t size)
+{
+	return is_refused() ? NULL : calloc(count, size);
+}
+
+static void *refuse_one_realloc(void *address, size_t size)
+{
+	return is_refused() ? NULL : realloc(address, size);
+}
+
+/* False: it did not ask for so much. */
+static bool compact_refused(uint64_t request)
+{
+	requests = 0;
+	refused_request = request;
+	fixture.allocator.malloc = refuse_one_malloc;
+	fixture.allocator.calloc = refuse_one_calloc;
+	fixture.allocator.realloc = refuse_one_realloc;
+	insert_scan_compact(&view, 0);
+	fixture.allocator.malloc = malloc;
+	fixture.allocator.calloc = calloc;
+	fixture.allocator.realloc = realloc;
+	return requests >= request;
+}
+
+Test(workload_insert_scan, a_compaction_loses_no_row_whichever_request_is_refused)
+{
+	bool refused = true;
+
+	for (uint64_t request = 1; refused; request++) {
+		memset(&shared, 0, sizeof(shared));
+		start();
+		chosen.fan = 2;
+		write_rows(1, 100, 0);
+		write_rows(101, 100, 1);
+		cr_assert(insert_scan_delta_set(&view, 150 * 1000, 1, 40));
+		refused = compact_refused(request);
+		cr_assert_eq(host_fixture_sum(&fixture).missed > 0, refused);
+		for (uint64_t key = 1; key <= 200; key++)
+			cr_assert(insert_scan_look_up(&view, key * 1000));
+		cr_assert_eq(wrong_data(), 0, "request %lu", request);
+		drop_all();
+	}
+	cr_assert_eq(hq_load_relaxed(&shared.tally.compactions), 1);
 }
 
 Test(workload_insert_scan, what_is_in_a_view_stays_after_it_was_replaced)
