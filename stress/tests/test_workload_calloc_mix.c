@@ -40,8 +40,11 @@ Test(workload_calloc_mix, blocks_are_zeroed_as_often_as_it_says)
 {
 	fixture.allocator.calloc = NULL;
 	host_fixture_run(&fixture, &run, "calloc-mix", "threads=1 ops=500 live=20 calloc=0%");
+	fixture.allocator.calloc = calloc;
+	fixture.allocator.malloc = NULL;
+	host_fixture_run(&fixture, &run, "calloc-mix", "threads=1 ops=500 live=20 calloc=100%");
 	host_fixture_expect_clean(&fixture);
-	cr_expect_eq(host_fixture_sum(&fixture).mallocs, 500);
+	cr_expect_eq(host_fixture_sum(&fixture).mallocs, 1000);
 }
 
 Test(workload_calloc_mix, a_block_that_is_not_zeroed_is_found)

@@ -42,6 +42,35 @@ Test(workload_producer_consumer, a_queue_of_one_is_enough)
 	cr_expect_eq(host_fixture_ops(&fixture), 200);
 }
 
+static _Atomic int64_t live, most_live;
+
+static void *counting_malloc(size_t size)
+{
+	const int64_t now = hq_fetch_add_relaxed(&live, 1) + 1;
+
+	/* One producer alone writes it. */
+	if (now > hq_load_relaxed(&most_live))
+		hq_store_relaxed(&most_live, now);
+	return malloc(size);
+}
+
+static void counting_free(void *address)
+{
+	hq_fetch_add_relaxed(&live, -1);
+	free(address);
+}
+
+Test(workload_producer_consumer, no_more_is_live_than_lies_in_the_queue_and_in_two_hands)
+{
+	fixture.allocator.malloc = counting_malloc;
+	fixture.allocator.free = counting_free;
+	host_fixture_run(&fixture, &run, "producer-consumer",
+			 "producers=1 consumers=1 items=2k queue=3");
+	host_fixture_expect_clean(&fixture);
+	cr_expect_leq(hq_load_relaxed(&most_live), 3 + 2);
+	cr_expect_geq(hq_load_relaxed(&most_live), 1);
+}
+
 Test(workload_producer_consumer, items_arrive_at_a_rate)
 {
 	host_fixture_run(&fixture, &run, "producer-consumer",
